@@ -1,0 +1,123 @@
+"""The right answer, by a plain loop without Spark, and where known answers are kept.
+
+Digests of seed 1 are in `digests.json`, made by `python -m penstock.apps.military.reference test small`, each beside
+the digest of a small sample that a test recomputes, so that the file cannot outlive the code it speaks of. Those of
+other seeds and costs are kept in the user's cache directory once they were computed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import sys
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+
+from penstock.apps.military.digest import Digest
+from penstock.apps.military.stages import STAGES
+from penstock.apps.protocol import Progress
+from penstock.errors import BadInputError
+from penstock.workloads.workload import Workload
+
+COMMITTED = Path(__file__).with_name("digests.json")
+
+# Raise it when items, terrain or kernels change: cached digests are then forgotten.
+VERSION = 1
+_CHUNK = 4096
+_SAMPLE_SLICES = 16
+_SAMPLE_SLICE_ITEMS = 128
+
+
+def slice_digest(workload: Workload, start: int, stop: int) -> Digest:
+    """The digest of items start to stop - 1."""
+    from penstock.apps.military.columns import record_batch, vector
+
+    batch = record_batch(workload.columns(start, stop))
+    for stage in STAGES:
+        batch = stage.run(batch)
+    return Digest.of(vector(batch, "hash").view(np.uint64))
+
+
+def reference_digest(workload: Workload, progress: Progress | None = None) -> Digest:
+    """The digest of a whole workload, in chunks on all cores: the kernels release the lock."""
+    items, digest = _checked_items(workload), Digest()
+    starts = range(0, items, _CHUNK)
+    with ThreadPoolExecutor(os.cpu_count()) as threads:
+        parts = threads.map(lambda start: slice_digest(workload, start, min(start + _CHUNK, items)), starts)
+        for part in parts:
+            digest += part
+            if progress is not None:
+                progress(digest.count, items)
+    return digest
+
+
+def sample_digest(workload: Workload) -> Digest:
+    """The digest of a few slices, evenly spread over the workload: cheap, and touches every part."""
+    last = _checked_items(workload) - _SAMPLE_SLICE_ITEMS
+    starts = [last * number // (_SAMPLE_SLICES - 1) for number in range(_SAMPLE_SLICES)]
+    return sum((slice_digest(workload, start, start + _SAMPLE_SLICE_ITEMS) for start in starts), Digest())
+
+
+def committed_digests() -> dict[str, dict[str, str]]:
+    """What `digests.json` says: for each class, seed and cost the digest of the whole and of the sample."""
+    digests: dict[str, dict[str, str]] = json.loads(COMMITTED.read_text(encoding="utf-8"))
+    return digests
+
+
+def known(size_class: str, seed: int, cost: str) -> str | None:
+    """A digest computed before: committed with the source, or in the user's cache."""
+    if found := committed_digests().get(key(size_class, seed, cost)):
+        return found["whole"]
+    cached = _cached(size_class, seed, cost)
+    return cached.read_text(encoding="utf-8").strip() if cached.exists() else None
+
+
+def remember(size_class: str, seed: int, cost: str, digest: str) -> None:
+    """Keep a digest in the user's cache directory."""
+    path = _cached(size_class, seed, cost)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    unfinished = path.with_suffix(f".{os.getpid()}")
+    unfinished.write_text(digest + "\n", encoding="utf-8")
+    unfinished.replace(path)
+
+
+def key(size_class: str, seed: int, cost: str) -> str:
+    """The name of a digest in `digests.json`."""
+    return f"{size_class} seed={seed} cost={cost}"
+
+
+def _checked_items(workload: Workload) -> int:
+    if workload.items is None:
+        raise BadInputError("items", None, "an endless workload has no digest", "give a number of items")
+    return workload.items
+
+
+def _cached(size_class: str, seed: int, cost: str) -> Path:
+    home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    name = hashlib.sha256(f"v{VERSION} {key(size_class, seed, cost)}".encode()).hexdigest()[:24]
+    return home / "penstock" / "military" / f"{name}.digest"
+
+
+def main(size_classes: Sequence[str]) -> None:
+    """Compute the digests of these classes at seed 1 and put them in `digests.json`."""
+    from penstock.apps.military.app import MilitaryServer
+
+    for size_class in size_classes:
+        workload = MilitaryServer().workload(size_class, seed=1)
+        whole = str(reference_digest(workload, _print_progress))
+        entry = {"whole": whole, "sample": str(sample_digest(workload))}
+        digests = committed_digests() | {key(size_class, 1, "thesis"): entry}
+        COMMITTED.write_text(json.dumps(digests, indent=2, sort_keys=True) + "\n", encoding="utf-8")
+        print(f"\r{size_class}: {whole}")
+
+
+def _print_progress(done: int, items: int) -> None:
+    print(f"\r{done / items:.0%}", end="", file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,68 @@
+"""What a benchmark application offers, and the stage it is made of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeAlias
+
+from penstock.workloads.workload import Workload
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+    from pyspark.sql.streaming.readwriter import DataStreamWriter
+
+Progress: TypeAlias = Callable[[int, int], None]
+"""Called with items done and items in all."""
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A pure function from one Arrow record batch to another; `output_ddl` is the Spark schema of what it gives."""
+
+    name: str
+    output_ddl: str
+    run: Callable[[Any], Any]
+
+
+class App(Protocol):
+    """A runnable pipeline with its workloads, its sink and the proof that its output is right.
+
+    A new application is one class, registered under the entry point group `penstock.apps`.
+    """
+
+    name: ClassVar[str]
+    description: ClassVar[str]
+    classes: ClassVar[Mapping[str, str]]
+    """Size classes, each with one line about it."""
+
+    def workload(self, size_class: str, seed: int = 1, arrivals: str = "saturated", cost: str = "thesis") -> Workload:
+        """The items of a class: when they arrive, what they cost, what is in them."""
+        ...
+
+    def first_size(self, size_class: str) -> int:
+        """A small batch to begin with, in items, before anything is known of the machine."""
+        ...
+
+    def pipeline(self, df: DataFrame) -> DataFrame:
+        """The stages over a DataFrame of items, streaming or not."""
+        ...
+
+    def sink(self, df: DataFrame, directory: Path) -> DataStreamWriter:
+        """A writer of the pipeline's results, not started yet; a batch written twice counts once."""
+        ...
+
+    def digest(self, directory: Path) -> str:
+        """The digest of what a run wrote, whatever its batches and their order."""
+        ...
+
+    def known_digest(self, size_class: str, seed: int = 1, cost: str = "thesis") -> str | None:
+        """The digest that the output of a whole class must have, where it was computed before."""
+        ...
+
+    def reference_digest(
+        self, size_class: str, seed: int = 1, cost: str = "thesis", progress: Progress | None = None
+    ) -> str:
+        """The same digest, computed now by a plain loop without Spark, and remembered."""
+        ...

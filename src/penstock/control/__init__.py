@@ -1,0 +1,1 @@
+"""Controllers: a `BatchSample` in, a `Decision` out; nothing here knows Spark, a clock or a file."""

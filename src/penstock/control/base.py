@@ -1,0 +1,64 @@
+"""What every built-in controller shares: it reads a ratio, plans a size, and says why."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import ClassVar
+
+from penstock.control.reading import keep, measure_name, usable_value
+from penstock.control.size import check_size, clamp, format_change
+from penstock.sample import BatchSample, Decision
+from penstock.slo import Slo
+
+# A value a trillion times off says no more than one a billion times off, and this keeps the arithmetic finite.
+_FARTHEST = 1e12
+
+
+class BaseController(ABC):
+    """Leaves a subclass only its formula: `plan(ratio)`, where ratio is the measured value over what the SLO aims at.
+
+    >>> class Halve(BaseController):
+    ...     def plan(self, ratio: float) -> float:
+    ...         return self.size / 2
+    >>> controller = Halve(Slo.parse("1 s ± 10%"), size=100)
+    >>> controller.decide(BatchSample(batch_id=0, size=100, items=100, processing_s=1.2)).reason
+    'latency 1.2 s is over 1.1 s: -50% to 50'
+    """
+
+    live_defaults: ClassVar[Mapping[str, object]] = {"warm_up": True}
+    """Settings that a live query begins with unless told otherwise."""
+
+    def __init__(self, slo: Slo, size: float) -> None:
+        self.slo = slo
+        self.size = check_size("size", size)
+        # In units of the aim, and rounded as ratios are: the edges of the band belong to it.
+        self._low = _rounded(1 - slo.tolerance)
+        self._high = _rounded(1 + slo.tolerance)
+
+    @abstractmethod
+    def plan(self, ratio: float) -> float:
+        """The next size, before it is clamped to 1 or more."""
+
+    def decide(self, sample: BatchSample) -> Decision:
+        """Plan on a usable sample, keep the size on any other."""
+        value = usable_value(self.slo, sample)
+        if value is None:
+            return keep(self.size, sample)
+        ratio = _rounded(clamp(value / self.slo.aim, 1 / _FARTHEST, _FARTHEST))
+        before = self.size
+        self.size = clamp(self.plan(ratio))
+        return Decision(self.size, f"{self._finding(value, ratio)}: {format_change(before, self.size)}")
+
+    def _finding(self, value: float, ratio: float) -> str:
+        low, high = (self.slo.format_value(self.slo.aim * edge) for edge in (self._low, self._high))
+        measured = f"{measure_name(self.slo)} {self.slo.format_value(value)}"
+        if ratio < self._low:
+            return f"{measured} is under {low}"
+        if ratio > self._high:
+            return f"{measured} is over {high}"
+        return f"{measured} is within {low} to {high}"
+
+
+def _rounded(ratio: float) -> float:
+    return float(f"{ratio:.12g}")

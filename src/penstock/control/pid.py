@@ -1,0 +1,89 @@
+"""PID: the classical controller, on the size itself or on its relative change."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import ClassVar
+
+from penstock.control.base import BaseController
+from penstock.control.size import clamp
+from penstock.errors import BadInputError
+from penstock.slo import Slo
+from penstock.units import parse_count, parse_percent
+
+Gain = float | str
+
+
+class Pid(BaseController):
+    """Proportional-integral-derivative controller, with gains in items (10) or in percent of the size ("10%").
+
+    With e = (target - latency) / target, e1 and e2 the errors before it (0 at first), one unit of time a decision:
+
+        items:    size' = kp e + ki sum(e) + kd (e - e1)                          positional
+        percent:  size' = size (1 + kp (e - e1) + ki e + kd (e - 2 e1 + e2))      incremental
+
+    Positional, the output is the size: the first decision takes no notice of the size it started with. When a result is
+    below 1, the size is 1 and the sum starts at 0 again; in percent, where the size itself is the sum, the past errors
+    are forgotten. When another part assigns the size, the sum is set to what gives that size, so it cannot wind up.
+
+    Source: algorithm 4.6 of the thesis on adaptive micro-batching (its min(size, 1) is read as max), with its best
+    gains as defaults. The percent form is ours: one set of gains for sizes of 100 and of 1,000,000.
+
+    >>> from penstock.sample import BatchSample
+    >>> controller = Pid(Slo.parse("1 s ± 10%"), size=100, kp="40%", ki="20%", kd=0)
+    >>> controller.decide(BatchSample(batch_id=0, size=100, items=100, processing_s=0.5)).reason
+    'latency 500 ms is under 900 ms: +30% to 130'
+    >>> controller.decide(BatchSample(batch_id=1, size=130, items=130, processing_s=0.7)).reason
+    'latency 700 ms is under 900 ms: -2% to 127'
+    """
+
+    live_defaults: ClassVar[Mapping[str, object]] = {"warm_up": True, "kp": "10%", "ki": "15%", "kd": "3%"}
+
+    def __init__(self, slo: Slo, size: float, kp: Gain = 10, ki: Gain = 15, kd: Gain = 3) -> None:
+        super().__init__(slo, size)
+        self._relative = any(isinstance(gain, str) and "%" in gain for gain in (kp, ki, kd))
+        self.kp = _gain("kp", kp, self._relative)
+        self.ki = _gain("ki", ki, self._relative)
+        self.kd = _gain("kd", kd, self._relative)
+        self._sum = 0.0
+        self._last = 0.0
+        self._before_last = 0.0
+        self._decided = self.size
+
+    def plan(self, ratio: float) -> float:
+        """The output of the form that the gains call for."""
+        error = 1 - ratio
+        size = self._incremental(error) if self._relative else self._positional(error)
+        self._before_last, self._last = self._last, error
+        if size < 1:
+            self._sum = 0.0
+            if self._relative:
+                self._before_last = self._last = 0.0
+        self._decided = clamp(size)
+        return self._decided
+
+    def _positional(self, error: float) -> float:
+        if self.size != self._decided and self.ki > 0:
+            other_terms = self.kp * self._last + self.kd * (self._last - self._before_last)
+            self._sum = (self.size - other_terms) / self.ki
+        self._sum += error
+        return self.kp * error + self.ki * self._sum + self.kd * (error - self._last)
+
+    def _incremental(self, error: float) -> float:
+        change = (
+            self.kp * (error - self._last) + self.ki * error + self.kd * (error - 2 * self._last + self._before_last)
+        )
+        return self.size * (1 + change)
+
+
+def _gain(field: str, gain: Gain, relative: bool) -> float:
+    if isinstance(gain, str) and "%" in gain:
+        value = parse_percent(gain, field)
+    else:
+        value = parse_count(gain, field) if isinstance(gain, str) else float(gain)
+        if relative and value != 0:
+            raise BadInputError(field, gain, "some gains are in percent and some in items", "give all three in percent")
+    if not (math.isfinite(value) and value >= 0):
+        raise BadInputError(field, gain, "a gain is finite and not negative", "write e.g. 10 or '10%'")
+    return value

@@ -1,0 +1,41 @@
+"""PMBAF: fine near the target, fast far from it."""
+
+from __future__ import annotations
+
+from penstock.control.mbaf import multiplier_up
+from penstock.control.pbaf import Lower, check_lower, fraction_down, fraction_up
+from penstock.control.step import Step, StepController
+from penstock.slo import Slo
+
+_FINE_FROM, _FINE_TO = 0.7, 1.8
+
+
+class Pmbaf(StepController):
+    """Percentage and multiplier-based adaptation factor: PBAF near the target, MBAF far from it.
+
+    With r = latency / target, outside the band target (1 ± h):
+
+        size' = size + step * 1 / r                     r < 0.7
+        size' = size + step * min((1 - 0.6) / r, 1)     0.7 <= r, below   (lower="linear": min((1 - r) / 0.6, 1))
+        size' = size - step * min((r - 1) / 0.6, 1)     above, r <= 1.8
+        size' = size - step * r                         r > 1.8
+
+    Source: algorithm 4.5 of the thesis on adaptive micro-batching; its text removes MBAF's limit of two steps here.
+
+    >>> from penstock.sample import BatchSample
+    >>> controller = Pmbaf(Slo.parse("50 ms ± 10%"), size=100, step=10)
+    >>> controller.decide(BatchSample(batch_id=0, size=100, items=100, processing_s=0.100)).reason
+    'latency 100 ms is over 55 ms: -20% to 80'
+    """
+
+    def __init__(self, slo: Slo, size: float, step: Step | float | str = 10, lower: Lower = "printed") -> None:
+        super().__init__(slo, size, step)
+        self.lower = check_lower(lower)
+
+    def steps_up(self, ratio: float) -> float:
+        """A fraction near the target, one or more far below it."""
+        return fraction_up(ratio, self.lower) if ratio >= _FINE_FROM else multiplier_up(ratio, bounded=False)
+
+    def steps_down(self, ratio: float) -> float:
+        """A fraction near the target, as many as latency is targets far above it."""
+        return fraction_down(ratio) if ratio <= _FINE_TO else ratio

@@ -1,0 +1,24 @@
+"""What a controller is."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from penstock.sample import BatchSample, Decision
+
+
+class Controller(Protocol):
+    """Turns one `BatchSample` into one `Decision`. Pure: no Spark, no clock, no I/O.
+
+    `size` is the size now in force, in the gate's unit, kept real. A wrapper that corrects a decision assigns the
+    corrected size, and the next decision starts from there. A sample that is not usable changes nothing. A controller
+    can be deep-copied, cheaply: the loop copies it before each sample and goes back to the copy when one is refined.
+
+    A registered controller is constructed as `Cls(slo, size, **settings)`. `penstock.testing.contract` checks all this.
+    """
+
+    size: float
+
+    def decide(self, sample: BatchSample) -> Decision:
+        """The size for the next batches, and why."""
+        ...

@@ -1,0 +1,151 @@
+"""Controllers by name: the built-in ones, and those that other packages register as entry points."""
+
+from __future__ import annotations
+
+import difflib
+import inspect
+import typing
+from collections.abc import Mapping
+from importlib.metadata import EntryPoint, entry_points
+
+from penstock.control.coerce import coerce, to_bool, to_count, to_whole
+from penstock.control.protocol import Controller
+from penstock.control.rampup import RampUp
+from penstock.control.size import LARGEST, SMALLEST
+from penstock.control.wrappers import Bounded, Filled, Sampled, Slewed
+from penstock.errors import BadInputError, PenstockError
+from penstock.slo import Slo
+
+GROUP = "penstock.controllers"
+COMMON = {
+    "sample": "decide on the mean of so many samples",
+    "warm_up": "true: multiply the size until the target is near",
+    "slew": "change at most by this factor a decision, e.g. 2 or 100%",
+    "min_size": "never admit less",
+    "max_size": "never admit more",
+}
+"""The settings that every controller takes, because a wrapper does the work."""
+
+
+def names() -> list[str]:
+    """The registered controllers.
+
+    >>> "pmbaf" in names()
+    True
+    """
+    return sorted(_entry_points())
+
+
+def describe() -> dict[str, str]:
+    """One line on each registered controller; one that cannot be loaded says so in its line.
+
+    >>> describe()["faf"]
+    'Fixed adaptation factor: one whole step up or down whenever the value leaves the band.'
+    """
+    lines = {}
+    for name in names():
+        try:
+            lines[name] = (inspect.getdoc(load(name)) or "no description").splitlines()[0]
+        except PenstockError as error:
+            lines[name] = str(error)
+    return lines
+
+
+def load(name: str) -> type[Controller]:
+    """The class of a registered controller."""
+    points = _entry_points()
+    if name not in points:
+        close = difflib.get_close_matches(name, points, n=1)
+        hint = f"did you mean {close[0]!r}? " if close else ""
+        raise BadInputError("controller", name, "no such controller", f"{hint}known are {', '.join(sorted(points))}")
+    try:
+        return typing.cast("type[Controller]", points[name].load())
+    # A plug-in may fail to import in any way at all, and only its own name should suffer.
+    except Exception as error:
+        cause = f"{points[name].value} cannot be imported ({type(error).__name__}: {error})"
+        raise BadInputError("controller", name, cause, "repair or uninstall that plug-in") from error
+
+
+def create(name: str, slo: Slo, size: float, *, live: bool = False, **settings: object) -> Controller:
+    """A controller by name, in the wrappers that its settings ask for. Values may be text, as on a command line.
+
+    `live` is for a running query, where a batch has thousands of rows and data may be scarce: the controller's
+    `live_defaults` (steps in percent, ramp-up) stand in for settings that are not given, and nothing grows on batches
+    that the source could not fill.
+
+    >>> controller = create("pmbaf", Slo.parse("1 s ± 10%"), 1000, step="5%", max_size="20k")
+    >>> type(controller).__name__, type(controller.inner).__name__
+    ('Bounded', 'Pmbaf')
+    """
+    cls = load(name)
+    if live:
+        settings = {**getattr(cls, "live_defaults", {}), **settings}
+    own = {key: value for key, value in settings.items() if key not in COMMON}
+    factory = typing.cast("typing.Callable[..., Controller]", cls)
+    controller = factory(slo, size, **_checked(name, cls, own))
+    if live:
+        controller = Filled(controller)
+    return _wrapped(controller, slo, {key: value for key, value in settings.items() if key in COMMON})
+
+
+def parse_spec(text: str) -> tuple[str, dict[str, str]]:
+    """Name and settings from one line.
+
+    >>> parse_spec("pmbaf:step=10:sample=5")
+    ('pmbaf', {'step': '10', 'sample': '5'})
+    """
+    name, *parts = (part.strip() for part in text.split(":"))
+    settings: dict[str, str] = {}
+    for part in parts:
+        key, equals, value = (piece.strip() for piece in part.partition("="))
+        if not (key and equals and value) or key in settings:
+            reason = "given twice" if key in settings else "not a setting"
+            raise BadInputError("controller", text, f"{part!r} is {reason}", "write e.g. pmbaf:step=10:sample=5")
+        settings[key] = value
+    if not name:
+        raise BadInputError("controller", text, "no name", "write e.g. pmbaf or pmbaf:step=10")
+    return name, settings
+
+
+def _entry_points() -> dict[str, EntryPoint]:
+    return {point.name: point for point in entry_points(group=GROUP)}
+
+
+def _checked(name: str, cls: type[Controller], settings: Mapping[str, object]) -> dict[str, object]:
+    parameters = list(inspect.signature(cls).parameters.values())[2:]
+    if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
+        return dict(settings)
+    known = {parameter.name: parameter for parameter in parameters}
+    for key, value in settings.items():
+        if key not in known:
+            own = ", ".join(parameter.name + _default(parameter) for parameter in parameters)
+            remedy = f"{name} takes {own or 'none of its own'}; every controller takes {', '.join(COMMON)}"
+            raise BadInputError(key, value, f"no such setting of {name}", remedy)
+    for key, parameter in known.items():
+        if parameter.default is parameter.empty and key not in settings:
+            raise BadInputError(key, None, f"{name} does not work without it", f"write {name}:{key}=...")
+    try:
+        hints = typing.get_type_hints(cls.__init__)
+    # Annotations imported for type checkers only: the constructor itself then has to understand text.
+    except NameError:
+        hints = {}
+    return {key: coerce(key, value, hints.get(key)) for key, value in settings.items()}
+
+
+def _default(parameter: inspect.Parameter) -> str:
+    return "" if parameter.default is parameter.empty else f"={parameter.default}"
+
+
+def _wrapped(controller: Controller, slo: Slo, settings: Mapping[str, object]) -> Controller:
+    if "sample" in settings and (k := to_whole("sample", settings["sample"])) != 1:
+        controller = Sampled(controller, slo, k)
+    if to_bool("warm_up", settings.get("warm_up", False)):
+        controller = RampUp(controller, slo)
+    if "slew" in settings:
+        slew = settings["slew"]
+        controller = Slewed(controller, slew if isinstance(slew, str) else to_count("slew", slew))
+    if "min_size" in settings or "max_size" in settings:
+        least = to_count("min_size", settings.get("min_size", SMALLEST))
+        most = to_count("max_size", settings.get("max_size", LARGEST))
+        controller = Bounded(controller, least, most)
+    return controller

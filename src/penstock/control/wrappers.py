@@ -1,0 +1,184 @@
+"""What may be put around any controller: sampling, bounds, a limit on the change, a check for want of data.
+
+A wrapper is a controller itself. One that corrects a decision assigns the corrected size to the controller inside,
+whose next decision starts from there and not from a size that was never in force.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+from penstock.control.protocol import Controller
+from penstock.control.reading import keep, usable_value
+from penstock.control.size import LARGEST, SMALLEST, check_size, clamp, format_size
+from penstock.errors import BadInputError
+from penstock.sample import BatchSample, Decision
+from penstock.slo import Slo
+from penstock.units import parse_count, parse_percent
+
+
+class Wrapper:
+    """A controller around another: the size in force is the inner one's."""
+
+    def __init__(self, inner: Controller) -> None:
+        self.inner = inner
+
+    @property
+    def size(self) -> float:
+        """The size now in force."""
+        return self.inner.size
+
+    @size.setter
+    def size(self, size: float) -> None:
+        self.inner.size = size
+
+    def decide(self, sample: BatchSample) -> Decision:
+        """The inner controller's decision."""
+        return self.inner.decide(sample)
+
+    def _correct(self, decision: Decision, size: float, why: str) -> Decision:
+        if size == decision.size:
+            return decision
+        self.inner.size = size
+        least = None if decision.min_size is None else min(decision.min_size, size)
+        return replace(decision, size=size, min_size=least, reason=f"{decision.reason}; {why} {format_size(size)}")
+
+
+class Sampled(Wrapper):
+    """Waits for k new usable samples, then passes on one with the mean of their latencies and sizes.
+
+    >>> from penstock.control.faf import Faf
+    >>> slo = Slo.parse("1 s ± 10%")
+    >>> controller = Sampled(Faf(slo, size=100), slo, k=2)
+    >>> for latency_s in (0.9, 0.5):
+    ...     controller.decide(BatchSample(batch_id=0, size=100, items=100, processing_s=latency_s)).reason
+    'sample 1 of 2: size stays at 100'
+    'mean of 2: latency 700 ms is under 900 ms: +10% to 110'
+    """
+
+    def __init__(self, inner: Controller, slo: Slo, k: int) -> None:
+        super().__init__(inner)
+        if k < 1:
+            raise BadInputError("sample", k, "a mean needs at least one sample", "write e.g. 5")
+        self.slo = slo
+        self.k = k
+        self._wait_s: float | None
+        self._start_over()
+
+    def decide(self, sample: BatchSample) -> Decision:
+        """The inner decision on every k-th usable sample; no change before."""
+        if usable_value(self.slo, sample) is None:
+            return keep(self.size, sample)
+        self._count += 1
+        self._size += sample.size
+        self._items += sample.items
+        self._processing_s += sample.processing_s
+        if sample.wait_s is None or self._wait_s is None:
+            self._wait_s = None
+        else:
+            self._wait_s += sample.wait_s
+        if self._count < self.k:
+            return Decision(self.size, f"sample {self._count} of {self.k}: size stays at {format_size(self.size)}")
+        mean = replace(
+            sample,
+            size=self._size / self.k,
+            items=max(round(self._items / self.k), 1),
+            processing_s=self._processing_s / self.k,
+            wait_s=None if self._wait_s is None else self._wait_s / self.k,
+        )
+        self._start_over()
+        decision = self.inner.decide(mean)
+        return replace(decision, reason=f"mean of {self.k}: {decision.reason}")
+
+    def _start_over(self) -> None:
+        self._count = 0
+        self._size = 0.0
+        self._items = 0
+        self._processing_s = 0.0
+        self._wait_s = 0.0
+
+
+class Filled(Wrapper):
+    """Refuses to grow on a batch that took all there was: its latency says nothing of a larger limit.
+
+    Without it a quiet hour raises the limit without bound, and the next burst comes through in one batch.
+
+    >>> from penstock.control.faf import Faf
+    >>> controller = Filled(Faf(Slo.parse("1 s ± 10%"), size=100))
+    >>> controller.decide(BatchSample(batch_id=0, size=30, items=30, processing_s=0.3, backlog=0)).reason
+    'latency 300 ms is under 900 ms: +10% to 110; but the batch took all there was: stays at 100'
+    """
+
+    def decide(self, sample: BatchSample) -> Decision:
+        """The inner decision, unless it grows on a batch that its limit did not hold back."""
+        before = self.size
+        decision = self.inner.decide(sample)
+        # Where the backlog is not known, a batch of less than half the limit was not held back by it.
+        scarce = sample.size < before / 2 if sample.backlog is None else sample.backlog <= 0
+        if scarce and decision.size > before:
+            return self._correct(decision, before, "but the batch took all there was: stays at")
+        return decision
+
+
+class Bounded(Wrapper):
+    """Keeps the size between two bounds.
+
+    >>> from penstock.control.faf import Faf
+    >>> controller = Bounded(Faf(Slo.parse("1 s ± 10%"), size=100), max_size=105)
+    >>> controller.decide(BatchSample(batch_id=0, size=100, items=100, processing_s=0.5)).reason
+    'latency 500 ms is under 900 ms: +10% to 110; held at the maximum of 105'
+    """
+
+    def __init__(self, inner: Controller, min_size: float = SMALLEST, max_size: float = LARGEST) -> None:
+        super().__init__(inner)
+        self.min_size = check_size("min_size", min_size)
+        self.max_size = check_size("max_size", max_size)
+        if min_size > max_size:
+            raise BadInputError("min_size", min_size, f"above max_size {max_size:g}", "swap the two")
+        if inner.size != (within := clamp(inner.size, self.min_size, self.max_size)):
+            inner.size = within
+
+    @property
+    def size(self) -> float:
+        """The size now in force; one assigned from outside is brought within the bounds."""
+        return self.inner.size
+
+    @size.setter
+    def size(self, size: float) -> None:
+        self.inner.size = clamp(size, self.min_size, self.max_size)
+
+    def decide(self, sample: BatchSample) -> Decision:
+        """The inner decision, within the bounds."""
+        decision = self.inner.decide(sample)
+        side = "maximum" if decision.size > self.max_size else "minimum"
+        within = clamp(decision.size, self.min_size, self.max_size)
+        return self._correct(decision, within, f"held at the {side} of")
+
+
+class Slewed(Wrapper):
+    """Limits the change per decision to a factor, up and down: 2, or "100%", at most doubles and at most halves.
+
+    >>> from penstock.control.faf import Faf
+    >>> controller = Slewed(Faf(Slo.parse("1 s ± 10%"), size=10, step=50), factor="100%")
+    >>> controller.decide(BatchSample(batch_id=0, size=10, items=10, processing_s=0.5)).reason
+    'latency 500 ms is under 900 ms: +500% to 60; slowed to 20'
+    """
+
+    def __init__(self, inner: Controller, factor: float | str) -> None:
+        super().__init__(inner)
+        if not isinstance(factor, str):
+            self.factor = float(factor)
+        elif factor.rstrip().endswith("%"):
+            self.factor = 1 + parse_percent(factor, "slew")
+        else:
+            self.factor = parse_count(factor, "slew")
+        if not (math.isfinite(self.factor) and self.factor > 1):
+            raise BadInputError("slew", factor, "a change needs a factor above 1", "write e.g. 2 or '100%'")
+
+    def decide(self, sample: BatchSample) -> Decision:
+        """The inner decision, no farther than the factor from the size before it."""
+        before = self.size
+        decision = self.inner.decide(sample)
+        near = clamp(decision.size, before / self.factor, before * self.factor)
+        return self._correct(decision, near, "slowed to")

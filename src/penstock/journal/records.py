@@ -1,0 +1,88 @@
+"""A journal's records as lines of JSON: the one place that encodes and decodes samples and decisions.
+
+Fields that a reader does not know are ignored, so a field can be added without a new version.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import Any
+
+import numpy as np
+
+from penstock.sample import BatchSample, Decision, Status
+
+VERSION = 1
+Record = dict[str, Any]
+
+# Names are read once: `fields()` is too slow for every record.
+_SAMPLE_FIELDS = tuple(each.name for each in fields(BatchSample))
+_DECISION_FIELDS = tuple(each.name for each in fields(Decision))
+_SAMPLE_NUMBERS = ("size", "processing_s", "wait_s", "started_s", "backlog", "load")
+
+
+def to_record(value: BatchSample | Decision) -> Record:
+    """The fields that say something: those that are None or empty are left out."""
+    names = _SAMPLE_FIELDS if isinstance(value, BatchSample) else _DECISION_FIELDS
+    return {name: each for name in names if (each := getattr(value, name)) is not None and each != {}}
+
+
+def to_sample(record: Record) -> BatchSample:
+    """The sample in a record.
+
+    >>> to_sample({"batch_id": 3, "size": 10, "items": 10, "processing_s": "nan", "from_the_future": 1}).processing_s
+    nan
+    """
+    known: Record = {name: record[name] for name in _SAMPLE_FIELDS if name in record}
+    known |= {name: float(known[name]) for name in _SAMPLE_NUMBERS if known.get(name) is not None}
+    known |= {name: int(known[name]) for name in ("batch_id", "items")}
+    known["status"] = Status(known.get("status", Status.OK))
+    known["durations_s"] = {str(key): float(each) for key, each in known.get("durations_s", {}).items()}
+    return BatchSample(**known)
+
+
+def to_decision(record: Record) -> Decision:
+    """The decision in a record.
+
+    >>> to_decision({"size": 12, "reason": "below the band", "from_the_future": 1}).size
+    12.0
+    """
+    numbers = {name: float(record[name]) for name in _DECISION_FIELDS if name != "reason" and name in record}
+    return Decision(reason=str(record["reason"]), **numbers)
+
+
+def to_line(record: Record) -> bytes:
+    r"""A record as one line of valid JSON; JSON has no NaN, so it becomes a string that `float` reads back.
+
+    >>> to_line({"kind": "event", "ratio": math.inf})
+    b'{"kind":"event","ratio":"inf"}\n'
+    """
+    try:
+        text = json.dumps(record, separators=(",", ":"), allow_nan=False, ensure_ascii=False)
+    except (TypeError, ValueError, RecursionError):
+        text = json.dumps(_plain(record), separators=(",", ":"), ensure_ascii=False)
+    return text.encode("utf-8", "backslashreplace") + b"\n"
+
+
+def _plain(value: Any, depth: int = 0) -> Any:
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    if isinstance(value, float):
+        return float(value) if math.isfinite(value) else str(float(value))
+    if depth < 8 and isinstance(value, Mapping):
+        return {str(key): _plain(each, depth + 1) for key, each in value.items()}
+    if depth < 8 and isinstance(value, list | tuple | set | frozenset):
+        return [_plain(each, depth + 1) for each in value]
+    return _plain(value.item()) if isinstance(value, np.generic) else str(value)
+
+
+def parse(line: bytes) -> Record | None:
+    """The record in a line, or None where the line is torn."""
+    try:
+        record = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    return record if isinstance(record, dict) and isinstance(record.get("kind"), str) else None

@@ -1,0 +1,155 @@
+"""The loop: a sample in, a decision out to the gate, both into the journal; and no fault of ours ever gets past it."""
+
+from __future__ import annotations
+
+import copy
+import logging
+from typing import Protocol
+
+from penstock.control.protocol import Controller
+from penstock.journal import Journal
+from penstock.sample import BatchSample, Decision, Status
+from penstock.slo import Slo
+
+log = logging.getLogger("penstock")
+
+PATIENCE_BATCHES = 20
+
+
+class Gate(Protocol):
+    """Applies decisions to a live query, in a unit that it declares."""
+
+    unit: str
+
+    def apply(self, decision: Decision) -> None:
+        """Admit as decided from the next planned batch on."""
+        ...
+
+    def restore(self) -> None:
+        """Go back to the limit that the user had."""
+        ...
+
+
+class Loop:
+    """Feeds samples to a controller and its decisions to a gate.
+
+    A batch may be observed more than once: first as an estimate at the end of its job, then refined, last confirmed
+    by Spark's progress. The controller is rolled back to where it stood before that batch and decides anew, so its
+    memory holds each batch once, at the best knowledge of it.
+
+    A controller that raises or returns nonsense, and a gate that fails, leave the last good size in force; the
+    journal says why. After `patience` batches in a row that nobody can learn from, the user's own limit comes back
+    until a usable batch is seen: a query never starves at a small size because we are blind.
+    """
+
+    def __init__(
+        self,
+        slo: Slo,
+        controller: Controller,
+        gate: Gate,
+        journal: Journal,
+        *,
+        observe_only: bool = False,
+        patience: int = PATIENCE_BATCHES,
+    ) -> None:
+        self.slo = slo
+        self.gate = gate
+        self.journal = journal
+        self.observe_only = observe_only
+        self.decision = Decision(controller.size, "first size")
+        self._controller = controller
+        self._before = copy.deepcopy(controller)
+        self._patience = patience
+        self._last_batch_id = -1
+        self._blind = 0
+        self._gave_up = False
+        self._applied: Decision | None = None
+
+    @property
+    def size(self) -> float:
+        """The size last decided."""
+        return self.decision.size
+
+    def start(self) -> None:
+        """Put the first size in force."""
+        self._admit(self._last_batch_id, self.decision)
+
+    def observe(self, sample: BatchSample, control_s: float = 0.0) -> Decision | None:
+        """Learn from a batch and decide; None where there was nothing to learn. Never raises."""
+        self.journal.sample(sample, control_s=control_s)
+        if sample.batch_id < self._last_batch_id:
+            return None
+        if sample.batch_id == self._last_batch_id:
+            self._controller = copy.deepcopy(self._before)
+        else:
+            self._last_batch_id = sample.batch_id
+            self._before = copy.deepcopy(self._controller)
+        if not sample.usable or self.slo.measure(sample) is None:
+            self._see_nothing(sample)
+            return None
+        self._blind = 0
+        decision = self._decide(sample)
+        if decision is None:
+            return None
+        if self._gave_up or decision != self.decision:
+            self._gave_up = False
+            self.decision = decision
+            self._admit(sample.batch_id, decision)
+        return decision
+
+    def stop(self, why: str) -> None:
+        """Give the query back to the user's own limit."""
+        if not self.observe_only:
+            try:
+                self.gate.restore()
+            except Exception as fault:
+                self._fault("gate", fault)
+        self.journal.event("detached", why=why)
+
+    def _decide(self, sample: BatchSample) -> Decision | None:
+        if self.observe_only:
+            self._controller.size = sample.size
+        try:
+            decision = self._controller.decide(sample)
+            if not isinstance(decision, Decision):
+                raise TypeError(f"decide() returned {decision!r}, not a Decision")
+        except Exception as fault:
+            self._fault("controller", fault)
+            self._controller = copy.deepcopy(self._before)
+            return None
+        return decision
+
+    def _admit(self, batch_id: int, decision: Decision) -> None:
+        applied = False
+        if not self.observe_only:
+            try:
+                if decision != self._applied:
+                    self.gate.apply(decision)
+                    self._applied = decision
+                applied = True
+            except Exception as fault:
+                self._fault("gate", fault)
+        self.journal.decision(batch_id, decision, applied=applied)
+
+    def _see_nothing(self, sample: BatchSample) -> None:
+        # An idle stream is not blindness, and an estimate may still be confirmed as something better.
+        if sample.status is Status.EMPTY or not sample.confirmed:
+            return
+        self._blind += 1
+        if self._blind >= self._patience and not self._gave_up and not self.observe_only:
+            self._gave_up = True
+            self._applied = None
+            why = (
+                f"{self._blind} batches in a row without a usable sample (last: {sample.status}); "
+                "the user's own limit is in force until one comes"
+            )
+            log.warning("penstock: %s", why)
+            self.journal.event("gave-up", why=why)
+            try:
+                self.gate.restore()
+            except Exception as fault:
+                self._fault("gate", fault)
+
+    def _fault(self, part: str, fault: Exception) -> None:
+        log.warning("penstock: %s failed, the last good size %g stays: %r", part, self.size, fault)
+        self.journal.event(f"{part}-fault", error=repr(fault), size=self.size)

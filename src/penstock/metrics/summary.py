@@ -1,0 +1,138 @@
+"""A run in one JSON-ready dictionary."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+
+from penstock.metrics.hits import Numbers, SloMetrics
+from penstock.sample import BatchSample, Status
+from penstock.slo import Metric, Slo, Verdict
+
+TOLERANCES = (0.05, 0.10, 0.15, 0.20)
+_PERCENTILES = {"p50": 0.50, "p95": 0.95, "p99": 0.99}
+
+
+def percentiles(values: Numbers, items: Numbers | None = None) -> dict[str, float | None]:
+    """p50, p95, p99, mean and max; with `items`, each value counts as often as its batch has items.
+
+    A percentile is the smallest value seen that at least this share does not exceed. It is never interpolated, so it
+    is always the latency of a batch that ran.
+
+    >>> percentiles([1.0, 9.0], items=[99, 1])["p95"], percentiles([1.0, 9.0])["p95"]
+    (1.0, 9.0)
+    """
+    value = np.asarray(values, dtype=np.float64)
+    weight = np.ones_like(value) if items is None else np.asarray(items, dtype=np.float64)
+    known = np.isfinite(value)
+    value, weight = value[known], weight[known]
+    if not value.size:
+        return dict.fromkeys((*_PERCENTILES, "mean", "max"))
+    if weight.sum() <= 0:
+        weight = np.ones_like(value)
+    order = np.argsort(value)
+    value, weight = value[order], weight[order]
+    share = np.cumsum(weight) / weight.sum()
+    picked = {name: value[np.searchsorted(share, rank)] for name, rank in _PERCENTILES.items()}
+    numbers = {**picked, "mean": np.average(value, weights=weight), "max": value[-1]}
+    return {name: _number(float(number)) for name, number in numbers.items()}
+
+
+def throughput_per_s(samples: Iterable[BatchSample]) -> float | None:
+    """Items a second of wall time, from the start of the first usable batch to the end of the last.
+
+    Waiting between batches counts, and so do the items of ignored batches in between, unless they failed. Where a
+    start is not known, it is the items of the usable batches over the sum of their processing times.
+
+    >>> throughput_per_s(BatchSample(i, 10, 10, processing_s=1.0, started_s=2.0 * i) for i in range(2))
+    6.666666666666667
+    """
+    everything = list(samples)
+    usable = [sample for sample in everything if sample.usable]
+    starts = [sample.started_s for sample in usable if sample.started_s is not None]
+    if usable and len(starts) == len(usable):
+        first = min(starts)
+        last = max(start + sample.processing_s for start, sample in zip(starts, usable, strict=True))
+        if math.isfinite(last - first) and last > first:
+            return sum(_items_between(sample, first, last) for sample in everything) / (last - first)
+    busy_s = sum(sample.processing_s for sample in usable)
+    return sum(sample.items for sample in usable) / busy_s if busy_s > 0 else None
+
+
+def summarise(samples: Iterable[BatchSample], slo: Slo, tolerances: Sequence[float] = TOLERANCES) -> dict[str, Any]:
+    """Everything a report says about a run, with no NaN in it.
+
+    Only batches with a verdict count in the metrics; the others are counted under `ignored`, by status, or as
+    "unmeasured" where the SLO's measure is not known. `latency_s` (the latency that the SLO names; processing for a
+    throughput) is weighted by items, as it is items that wait; `batch_latency_s` counts every batch once.
+
+    >>> run = [BatchSample(i, 10, 10, processing_s=1.0 + i / 10) for i in range(3)]
+    >>> summary = summarise(run, Slo.parse("1 s ± 10%"))
+    >>> round(summary["b_slh"], 1), summary["at"]["20%"]["b_slh"], summary["latency_s"]["p50"]
+    (66.7, 100.0, 1.1)
+    """
+    everything = list(samples)
+    verdicts = Counter(slo.verdict(sample) for sample in everything)
+    measured = [sample for sample in everything if slo.verdict(sample) is not Verdict.UNKNOWN]
+    usable = [sample for sample in everything if sample.usable]
+    ignored = Counter(_why_ignored(sample) for sample in everything if slo.verdict(sample) is Verdict.UNKNOWN)
+    parts = dict.fromkeys(sample.part for sample in measured if sample.part is not None)
+    latencies = [sample.end_to_end_s if slo.metric is Metric.END_TO_END else sample.processing_s for sample in usable]
+    throughput = throughput_per_s(everything)
+    return {
+        "slo": str(slo),
+        **_block(measured, slo),
+        "at": {f"{tolerance * 100:g}%": _metrics(measured, slo, tolerance) for tolerance in tolerances},
+        "verdicts": {verdict.value: verdicts[verdict] for verdict in Verdict},
+        "ignored": dict(sorted(ignored.items())),
+        "throughput_per_s": None if throughput is None else _number(throughput),
+        "latency_s": _percentiles(usable, latencies),
+        "batch_latency_s": percentiles([math.nan if each is None else each for each in latencies]),
+        "end_to_end_s": _percentiles(usable, [sample.end_to_end_s for sample in usable]) if _waits(usable) else None,
+        "wait_s": _percentiles(usable, [sample.wait_s for sample in usable]) if _waits(usable) else None,
+        "patterns": {part: _block([sample for sample in measured if sample.part == part], slo) for part in parts},
+        "durations_s": _mean_durations_s(usable),
+    }
+
+
+def _block(samples: Sequence[BatchSample], slo: Slo) -> dict[str, Any]:
+    return {**_metrics(samples, slo), "batches": len(samples), "items": sum(sample.items for sample in samples)}
+
+
+def _metrics(samples: Sequence[BatchSample], slo: Slo, tolerance: float | None = None) -> dict[str, float | None]:
+    values = [math.nan if (value := slo.measure(sample)) is None else value for sample in samples]
+    metrics = asdict(SloMetrics.of(values, [sample.items for sample in samples], slo, tolerance))
+    return {name: None if value is None else _number(value) for name, value in metrics.items()}
+
+
+def _percentiles(samples: Sequence[BatchSample], values: Sequence[float | None]) -> dict[str, float | None]:
+    return percentiles([math.nan if value is None else value for value in values], [s.items for s in samples])
+
+
+def _waits(samples: Sequence[BatchSample]) -> bool:
+    return any(sample.wait_s is not None and math.isfinite(sample.wait_s) for sample in samples)
+
+
+def _items_between(sample: BatchSample, first_s: float, last_s: float) -> int:
+    inside = sample.started_s is not None and first_s <= sample.started_s <= last_s
+    return sample.items if inside and sample.status is not Status.FAILED else 0
+
+
+def _why_ignored(sample: BatchSample) -> str:
+    return "unmeasured" if sample.status is Status.OK else sample.status.value
+
+
+def _mean_durations_s(samples: Sequence[BatchSample]) -> dict[str, float]:
+    phases = dict.fromkeys(phase for sample in samples for phase in sample.durations_s)
+    values = {phase: [sample.durations_s.get(phase, math.nan) for sample in samples] for phase in phases}
+    known = {phase: [each for each in seen if math.isfinite(each)] for phase, seen in values.items()}
+    return {phase: sum(seen) / len(seen) for phase, seen in known.items() if seen}
+
+
+def _number(value: float) -> float | None:
+    return value if math.isfinite(value) else None

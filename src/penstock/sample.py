@@ -1,0 +1,97 @@
+"""What passes through the loop: one `BatchSample` a batch up, one `Decision` down."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from penstock.errors import BadInputError
+
+
+class Status(StrEnum):
+    """What a batch is worth to a controller. All but `OK` are ignored: they train nobody, but are journaled."""
+
+    OK = "ok"
+    WARM_UP = "warm-up"
+    EMPTY = "empty"
+    FAILED = "failed"
+    REPLAYED = "replayed"
+    CLOCK_STEP = "clock-step"
+
+
+@dataclass(frozen=True, slots=True)
+class BatchSample:
+    """What one batch did.
+
+    `size` is what the batch admitted, in the gate's unit (rows, files, bytes, cost): always the size of *this*
+    batch, never the limit now in force. `items` is the number of rows. `wait_s` is the age of the oldest item when
+    the batch was admitted, where the source can tell. `confirmed` is false while the sample is an estimate taken at
+    the end of the batch's job and true once Spark's progress event has come.
+
+    >>> sample = BatchSample(batch_id=7, size=1000, items=1000, processing_s=0.9, wait_s=0.4)
+    >>> sample.usable, sample.end_to_end_s
+    (True, 1.3)
+    """
+
+    batch_id: int
+    size: float
+    items: int
+    processing_s: float
+    wait_s: float | None = None
+    status: Status = Status.OK
+    confirmed: bool = True
+    started_s: float | None = None
+    backlog: float | None = None
+    load: float | None = None
+    part: str | None = None
+    durations_s: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def usable(self) -> bool:
+        """Whether a controller may learn from this batch."""
+        return (
+            self.status is Status.OK
+            and self.size > 0
+            and math.isfinite(self.size)
+            and math.isfinite(self.processing_s)
+            and self.processing_s > 0
+        )
+
+    @property
+    def end_to_end_s(self) -> float | None:
+        """Wait plus processing, or None where the wait is not known."""
+        return None if self.wait_s is None else self.wait_s + self.processing_s
+
+    @property
+    def throughput_per_s(self) -> float | None:
+        """Items over processing time, or None for a batch that took no time."""
+        return self.items / self.processing_s if self.processing_s > 0 else None
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """How the next batches are admitted, and why.
+
+    At most `size`, in the gate's unit; optionally at least `min_size`, or whatever is there after `max_wait_s`.
+
+    >>> Decision(1200.0, "latency 0.8 s below 0.9 s: +200")
+    Decision(size=1200.0, reason='latency 0.8 s below 0.9 s: +200', min_size=None, max_wait_s=None)
+    """
+
+    size: float
+    reason: str
+    min_size: float | None = None
+    max_wait_s: float | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse what no gate could apply."""
+        if not (math.isfinite(self.size) and self.size > 0):
+            raise BadInputError("size", self.size, "a batch admits a positive, finite amount", "decide at least 1")
+        if self.min_size is not None and not 0 <= self.min_size <= self.size:
+            raise BadInputError("min_size", self.min_size, "outside 0..size", f"stay between 0 and {self.size:g}")
+        if self.min_size and self.max_wait_s is None:
+            raise BadInputError("max_wait_s", None, "a minimum without a longest wait can starve", "give max_wait_s")
+        if self.max_wait_s is not None and not (math.isfinite(self.max_wait_s) and self.max_wait_s >= 0):
+            raise BadInputError("max_wait_s", self.max_wait_s, "not a waiting time", "give seconds >= 0")

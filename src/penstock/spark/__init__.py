@@ -1,0 +1,1 @@
+"""The adapter to Spark: session, source, gates, monitor, attach."""

@@ -1,0 +1,82 @@
+"""How a gate and our source talk: two small files in a folder, each replaced whole, so that neither is ever torn."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Admission:
+    """From the gate to the source: at most `size` rows, at least `min_size` or `max_wait_s`, in `partitions` parts."""
+
+    size: float | None = None
+    min_size: float | None = None
+    max_wait_s: float | None = None
+    partitions: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """From the source to the gate: the range of items last admitted, and what is known of it."""
+
+    start: int
+    stop: int
+    wait_s: float
+    backlog: int
+    load: float | None = None
+    part: str | None = None
+
+
+class Mailbox:
+    """The folder between a source gate and its source.
+
+    >>> import tempfile
+    >>> mailbox = Mailbox(tempfile.mkdtemp())
+    >>> mailbox.admission()
+    Admission(size=None, min_size=None, max_wait_s=None, partitions=None)
+    >>> mailbox.admit(Admission(size=500))
+    >>> mailbox.admission().size
+    500
+    """
+
+    def __init__(self, folder: str | Path) -> None:
+        self.folder = Path(folder)
+        self._admission = self.folder / "admit.json"
+        self._receipt = self.folder / "admitted.json"
+
+    def admit(self, admission: Admission) -> None:
+        """Tell the source what to admit from its next poll on."""
+        _write(self._admission, asdict(admission))
+
+    def admission(self) -> Admission:
+        """What the gate last said; no limit where it said nothing."""
+        fields = _read(self._admission)
+        return Admission(**fields) if fields else Admission()
+
+    def acknowledge(self, receipt: Receipt) -> None:
+        """Tell the gate what was admitted."""
+        _write(self._receipt, asdict(receipt))
+
+    def receipt(self) -> Receipt | None:
+        """What the source last admitted."""
+        fields = _read(self._receipt)
+        return Receipt(**fields) if fields else None
+
+
+def _write(path: Path, fields: Mapping[str, Any]) -> None:
+    fresh = path.with_suffix(f".{os.getpid()}.tmp")
+    fresh.write_text(json.dumps(fields))
+    os.replace(fresh, path)
+
+
+def _read(path: Path) -> dict[str, Any] | None:
+    try:
+        fields = json.loads(path.read_text())
+    except (OSError, ValueError):
+        return None
+    return fields if isinstance(fields, dict) else None

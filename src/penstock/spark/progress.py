@@ -1,0 +1,122 @@
+"""Pure parsing of what Spark reports: progress events, and the job events of our probe."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+# Spark's durationMs keys by the phase a user thinks in; what is in none of them is "other".
+_PHASES = {
+    "planning": ("latestOffset", "getOffset", "getBatch", "queryPlanning"),
+    "wal": ("walCommit",),
+    "processing": ("addBatch",),
+    "commit": ("commitOffsets", "commitBatch"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class SourceRange:
+    """What one batch took from one source: offsets as JSON text, and, where known, files taken and files waiting."""
+
+    start: str | None
+    end: str | None
+    files: int | None = None
+    backlog: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class JobEnd:
+    """The end of one Spark job of a batch. `planned` is false for a batch that a former run had planned."""
+
+    query_id: str
+    batch_id: int
+    started_s: float
+    ended_s: float
+    succeeded: bool
+    trigger_s: float | None = None
+    planned: bool = True
+    sources: tuple[SourceRange, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """One progress event of a query."""
+
+    query_id: str
+    run_id: str
+    batch_id: int
+    started_s: float
+    trigger_execution_s: float
+    items: int
+    planned: bool
+    executed: bool
+    sources: tuple[SourceRange, ...] = ()
+    durations_s: Mapping[str, float] = field(default_factory=dict)
+
+
+def parse_job_end(event: Mapping[str, Any]) -> JobEnd:
+    """The probe's job event."""
+    return JobEnd(
+        query_id=event["query"],
+        batch_id=int(event["batch"]),
+        started_s=event["start_ms"] / 1e3,
+        ended_s=event["end_ms"] / 1e3,
+        succeeded=bool(event["ok"]),
+        trigger_s=event["trigger_ms"] / 1e3 if "trigger_ms" in event else None,
+        planned=bool(event.get("planned", True)),
+        sources=tuple(
+            SourceRange(s.get("start"), s.get("end"), s.get("files"), s.get("backlog"))
+            for s in event.get("sources", ())
+        ),
+    )
+
+
+def parse_progress(text: str) -> Progress:
+    """A `StreamingQueryProgress` as JSON, of any Spark from 4.0 on.
+
+    >>> progress = parse_progress('''{"id": "q", "runId": "r", "batchId": 3, "timestamp": "2026-01-31T10:00:00.250Z",
+    ...     "numInputRows": 500, "sources": [{"startOffset": {"index": 0}, "endOffset": {"index": 500},
+    ...     "numInputRows": 500}], "durationMs": {"addBatch": 70, "latestOffset": 5, "queryPlanning": 5,
+    ...     "triggerExecution": 100, "walCommit": 12, "commitOffsets": 8}}''')
+    >>> progress.batch_id, progress.trigger_execution_s, progress.items, progress.planned
+    (3, 0.1, 500, True)
+    >>> progress.durations_s
+    {'planning': 0.01, 'wal': 0.012, 'processing': 0.07, 'commit': 0.008, 'other': 0.0}
+    """
+    event = json.loads(text)
+    durations_ms: Mapping[str, float] = event.get("durationMs") or {}
+    sources = event.get("sources") or []
+    rows = event.get("numInputRows")
+    return Progress(
+        query_id=event["id"],
+        run_id=event["runId"],
+        batch_id=int(event["batchId"]),
+        started_s=_timestamp_s(event["timestamp"]),
+        trigger_execution_s=durations_ms.get("triggerExecution", event.get("batchDuration", math.nan)) / 1e3,
+        items=int(sum(s.get("numInputRows") or 0 for s in sources) if rows is None else rows),
+        planned="latestOffset" in durations_ms or "getOffset" in durations_ms,
+        executed="addBatch" in durations_ms,
+        sources=tuple(SourceRange(_offset(s.get("startOffset")), _offset(s.get("endOffset"))) for s in sources),
+        durations_s=_phases(durations_ms),
+    )
+
+
+def _phases(durations_ms: Mapping[str, float]) -> dict[str, float]:
+    phases = {
+        phase: round(sum(durations_ms.get(key, 0) for key in keys) / 1e3, 6) for phase, keys in _PHASES.items()
+    }
+    total = durations_ms.get("triggerExecution", 0) / 1e3
+    phases["other"] = round(max(total - sum(phases.values()), 0.0), 6)
+    return phases
+
+
+def _offset(value: object) -> str | None:
+    return None if value is None else value if isinstance(value, str) else json.dumps(value)
+
+
+def _timestamp_s(text: str) -> float:
+    return datetime.fromisoformat(text.replace("Z", "+00:00")).astimezone(UTC).timestamp()

@@ -1,0 +1,232 @@
+"""The data source `penstock`: replays a workload with admission control inside `latestOffset`.
+
+Offsets are item indices: `{"index": 1200, "epoch_ms": ...}`. The epoch is when the schedule of arrivals began; it
+travels in the offsets, so that after a restart the checkpoint tells both where to go on and when items arrive.
+"""
+
+from __future__ import annotations
+
+import math
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+import pyarrow as pa
+import pyspark
+from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
+
+from penstock.clock import Clock, SystemClock
+from penstock.errors import BadInputError, UnsupportedError
+from penstock.spark.mailbox import Mailbox, Receipt
+
+try:
+    from pyspark.sql.streaming.datasource import (  # type: ignore[import-not-found,unused-ignore]
+        ReadAllAvailable,
+        ReadLimit,
+        ReadMaxRows,
+        SupportsTriggerAvailableNow,
+    )
+except ImportError:  # Spark before 4.2: `read_workload` says so before anything here is used
+    ReadAllAvailable = ReadLimit = ReadMaxRows = SupportsTriggerAvailableNow = object  # type: ignore[assignment,misc,unused-ignore]
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+    from pyspark.sql.streaming.readwriter import DataStreamReader
+
+DEFAULT_PARTITIONS = 2
+# A batch is dealt to its partitions in rounds, so that a load that changes inside the batch burdens all alike.
+ROUNDS = 8
+_MIN_ROWS_A_ROUND = 32
+
+
+class Replayable(Protocol):
+    """What the source needs of a workload."""
+
+    items: int | None
+
+    @property
+    def schema_ddl(self) -> str:
+        """The columns as Spark DDL."""
+        ...
+
+    def arrived_by(self, elapsed_s: float) -> int:
+        """How many items have arrived at this time."""
+        ...
+
+    def arrival_s(self, index: int) -> float:
+        """When an item arrives."""
+        ...
+
+    def columns(self, start: int, stop: int) -> Mapping[str, Any]:
+        """The items' columns."""
+        ...
+
+    def load(self, start: int, stop: int) -> float:
+        """Mean cost of the items."""
+        ...
+
+    def part(self, index: int) -> str | None:
+        """The name of the load pattern an item belongs to."""
+        ...
+
+
+class _Span(InputPartition):
+    """Every `stride`-th run of `run` items in start..stop."""
+
+    def __init__(self, start: int, stop: int, run: int, stride: int) -> None:
+        self.start = start
+        self.stop = stop
+        self.run = run
+        self.stride = stride
+
+
+class WorkloadReader(DataSourceStreamReader, SupportsTriggerAvailableNow):  # type: ignore[misc,unused-ignore]
+    """One long-lived object beside the driver that admits items, and its copies in the workers that make them."""
+
+    def __init__(self, workload: Replayable, options: Mapping[str, str], clock: Clock | None = None) -> None:
+        self.workload = workload
+        self.partitions_default = _positive(options, "partitions") or DEFAULT_PARTITIONS
+        self.max_rows = _positive(options, "maxRowsPerTrigger")
+        self.mailbox = Mailbox(options["mailbox"]) if options.get("mailbox") else None
+        self._clock: Clock = clock or SystemClock()
+        self._anchor_s: float | None = None
+        self._available_now_s: float | None = None
+
+    def initialOffset(self) -> dict[str, int]:
+        """Item 0; the schedule of arrivals begins now."""
+        return {"index": 0, "epoch_ms": round(self._clock.wall_s() * 1e3)}
+
+    def getDefaultReadLimit(self) -> ReadLimit:
+        """The user's own `maxRowsPerTrigger`; a gate overrides it from inside."""
+        return ReadMaxRows(self.max_rows) if self.max_rows else ReadAllAvailable()
+
+    def prepareForTriggerAvailableNow(self) -> None:
+        """Nothing that arrives from now on belongs to this run."""
+        self._available_now_s = self._clock.wall_s()
+
+    def latestOffset(self, start: dict[str, int], limit: ReadLimit) -> dict[str, int]:
+        """Admit what has arrived, at most what the gate (or else the reader's limit) allows."""
+        first = start["index"]
+        elapsed_s = self._elapsed_s(start)
+        arrived = max(self.workload.arrived_by(elapsed_s), first)
+        admission = self.mailbox.admission() if self.mailbox else None
+        size = admission.size if admission and admission.size is not None else getattr(limit, "max_rows", None)
+        stop = arrived if size is None else min(arrived, first + max(math.floor(size), 1))
+        if stop == first:
+            return start
+        wait_s = max(elapsed_s - self.workload.arrival_s(first), 0.0)
+        last = self._available_now_s is not None or arrived == self.workload.items
+        if (
+            admission is not None
+            and admission.min_size is not None
+            and stop - first < admission.min_size
+            and wait_s < (admission.max_wait_s or 0.0)
+            and not last
+        ):
+            return start
+        if self.mailbox:
+            self.mailbox.acknowledge(
+                Receipt(
+                    start=first,
+                    stop=stop,
+                    wait_s=wait_s,
+                    backlog=arrived - stop,
+                    load=self.workload.load(first, stop),
+                    part=self.workload.part((first + stop) // 2),
+                )
+            )
+        return {"index": stop, "epoch_ms": start["epoch_ms"]}
+
+    def reportLatestOffset(self) -> dict[str, int] | None:
+        """Not reported: what has arrived depends on the schedule's epoch, which only the offsets know."""
+        return None
+
+    def partitions(self, start: dict[str, int], end: dict[str, int]) -> Sequence[InputPartition]:
+        """Deal the batch to as many partitions as the gate (or else the option) says."""
+        first, stop = start["index"], end["index"]
+        if stop <= first:
+            return []
+        wanted = self.mailbox.admission().partitions if self.mailbox else None
+        count = max(min(wanted or self.partitions_default, stop - first), 1)
+        run = max(math.ceil((stop - first) / (count * ROUNDS)), min(_MIN_ROWS_A_ROUND, stop - first))
+        return [_Span(first + i * run, stop, run, count * run) for i in range(count) if first + i * run < stop]
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        """Make the partition's items as Arrow batches."""
+        assert isinstance(partition, _Span)
+        for at in range(partition.start, partition.stop, partition.stride):
+            columns = self.workload.columns(at, min(at + partition.run, partition.stop))
+            yield pa.RecordBatch.from_arrays([_arrow(c) for c in columns.values()], names=list(columns))
+
+    def commit(self, end: dict[str, int]) -> None:
+        """Nothing to release: items are made, not kept."""
+
+    def _elapsed_s(self, start: Mapping[str, int]) -> float:
+        """Seconds since the schedule began; from the first call on by the monotonic clock, which cannot step."""
+        if self._available_now_s is not None:
+            return self._available_now_s - start["epoch_ms"] / 1e3
+        if self._anchor_s is None:
+            self._anchor_s = self._clock.monotonic_s() - (self._clock.wall_s() - start["epoch_ms"] / 1e3)
+        return self._clock.monotonic_s() - self._anchor_s
+
+
+def read_workload(
+    spark: SparkSession,
+    workload: Replayable,
+    *,
+    partitions: int | None = None,
+    max_rows: int | None = None,
+) -> DataStreamReader:
+    """A stream reader, as from `spark.readStream`, that replays the workload; `.load()` gives the DataFrame.
+
+    Every call makes a mailbox of its own, so that any number of queries can be gated apart.
+    """
+    if SupportsTriggerAvailableNow is object:
+        raise UnsupportedError(
+            f"the data source 'penstock' needs Spark 4.2 or later and this is {pyspark.__version__}: an older one never "
+            "tells a Python source where to start; upgrade pyspark, or attach to a file or Kafka query instead"
+        )
+
+    class WorkloadSource(DataSource):
+        """Bound to its workload; Spark ships the class to its Python processes by value."""
+
+        @classmethod
+        def name(cls) -> str:
+            return "penstock"
+
+        def schema(self) -> str:
+            return workload.schema_ddl
+
+        def streamReader(self, schema: object) -> WorkloadReader:
+            return WorkloadReader(workload, self.options)
+
+    spark.dataSource.register(WorkloadSource)
+    reader = spark.readStream.format("penstock").option("mailbox", tempfile.mkdtemp(prefix="penstock-gate-"))
+    if max_rows is not None:
+        reader = reader.option("maxRowsPerTrigger", max_rows)
+    return reader.option("partitions", partitions or spark.sparkContext.defaultParallelism)
+
+
+def _arrow(column: Any) -> pa.Array:
+    if isinstance(column, np.ndarray) and column.ndim == 2:
+        if column.dtype == np.uint8:
+            return pa.FixedSizeBinaryArray.from_buffers(
+                pa.binary(column.shape[1]), len(column), [None, pa.py_buffer(np.ascontiguousarray(column))]
+            ).cast(pa.binary())
+        offsets = np.arange(0, column.size + 1, column.shape[1], dtype=np.int32)
+        return pa.ListArray.from_arrays(offsets, pa.array(column.ravel()))
+    return pa.array(column)
+
+
+def _positive(options: Mapping[str, str], name: str) -> int | None:
+    text = options.get(name)
+    if text is None:
+        return None
+    try:
+        value = int(text)
+    except ValueError:
+        value = 0
+    if value < 1:
+        raise BadInputError(name, text, "not a positive whole number", f'write e.g. option("{name}", 1000)')
+    return value

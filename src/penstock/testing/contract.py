@@ -1,0 +1,255 @@
+"""The contract that every controller keeps, as checks to run on one's own.
+
+In a plug-in's tests:
+
+    @pytest.mark.parametrize("check", contract_checks(), ids=lambda check: check.__name__)
+    @pytest.mark.parametrize("spec", controllers_under_test())
+    def test_contract(spec, check):
+        check(factory(spec))
+
+A check takes a factory, called with an SLO and a size, and raises `ContractError` where the contract is broken.
+All randomness is seeded, so a failure repeats.
+"""
+
+from __future__ import annotations
+
+import copy
+import gc
+import math
+import random
+import tracemalloc
+from collections.abc import Callable, Iterable, Iterator
+
+from penstock.control.protocol import Controller
+from penstock.control.registry import create, names, parse_spec
+from penstock.control.size import LARGEST, SMALLEST
+from penstock.control.wrappers import Bounded
+from penstock.sample import BatchSample, Decision, Status
+from penstock.slo import Slo
+from penstock.testing.fakes import LinearPlant, closed_loop, sample_of
+
+Factory = Callable[[Slo, float], Controller]
+Check = Callable[[Factory], None]
+
+OBJECTIVES = tuple(
+    Slo.parse(text) for text in ("1 s ± 10%", "3 ms ± 5%", "<= 2 s", "<= 2 s end-to-end", ">= 50k/s", "200/s ± 10%")
+)
+_HOLD = OBJECTIVES[0]
+_START = 1000.0
+# Far less than one float a sample over the stretch that is measured, far more than what caches may take.
+_LEAK_BYTES = 16_384
+_LEAK_SAMPLES = 3_000
+
+
+class ContractError(AssertionError):
+    """A controller breaks the contract; the text says how."""
+
+
+def controllers_under_test() -> list[str]:
+    """Every registered controller, as a spec for `factory`."""
+    return names()
+
+
+def factory(spec: str) -> Factory:
+    """How to make a registered controller, from its name or a spec as `pmbaf:step=5%`."""
+    name, settings = parse_spec(spec)
+    return lambda slo, size: create(name, slo, size, **settings)
+
+
+def contract_checks() -> list[Check]:
+    """All checks; each one's `__name__` says what it proves."""
+    return [
+        stays_in_bounds,
+        does_not_wind_up_at_a_bound,
+        survives_absurd_values,
+        ignored_batches_train_nobody,
+        works_with_late_and_missing_samples,
+        repeats_itself,
+        copies_are_independent,
+        every_reason_is_one_line_of_text,
+        memory_does_not_grow,
+        steers_the_right_way_for_every_objective,
+        honours_an_assigned_size,
+    ]
+
+
+def stays_in_bounds(make: Factory) -> None:
+    """Every size is finite and at least 1, is the size in force, and obeys the bounds of a wrapper."""
+    for slo in OBJECTIVES:
+        controller = make(slo, _START)
+        for sample in random_samples(slo, 300):
+            _decide(controller, sample)
+        bounded = Bounded(make(slo, _START), min_size=50, max_size=2000)
+        for sample in random_samples(slo, 300):
+            decision = _decide(bounded, sample)
+            _require(50 <= decision.size <= 2000, f"{decision.size} is outside the bounds 50 and 2000")
+
+
+def does_not_wind_up_at_a_bound(make: Factory) -> None:
+    """After a long time at a maximum, the size comes down as soon as after a short one."""
+    for slo in (_HOLD, OBJECTIVES[2]):
+        waits = []
+        for held in (20, 2000):
+            controller = Bounded(make(slo, _START), max_size=2000)
+            for index in range(held):
+                _decide(controller, sample_of(slo, 0.5 * slo.aim, index))
+            stayed = 0
+            while stayed < 100 and _decide(controller, sample_of(slo, 2 * slo.aim)).size >= 2000:
+                stayed += 1
+            waits.append(stayed)
+        short, long = waits
+        _require(long <= short + 5, f"held at a maximum it needs {long} decisions to come down, not {short}: wound up")
+
+
+def survives_absurd_values(make: Factory) -> None:
+    """NaN, infinite, zero and negative measures change nothing; extreme ones give a size that a gate can apply."""
+    for slo in OBJECTIVES:
+        controller = make(slo, _START)
+        for batch_id, value in enumerate((math.nan, math.inf, -math.inf, 0.0, -1.0)):
+            before = controller.size
+            absurd = BatchSample(batch_id=batch_id, size=100, items=100, processing_s=value, wait_s=0.0)
+            decision = _decide(controller, absurd)
+            _require(decision.size == before, f"a latency of {value} changed the size to {decision.size}")
+        for value in (1e-300, 1e300, 1e-9, 1e9, 1e-300, slo.aim):
+            _decide(controller, sample_of(slo, value))
+        for size in (1, 10**15):
+            _decide(controller, sample_of(slo, slo.aim, size=size))
+
+
+def ignored_batches_train_nobody(make: Factory) -> None:
+    """Warm-up, empty, failed and replayed batches in between leave every other decision as it was."""
+    for slo in OBJECTIVES:
+        samples = list(random_samples(slo, 100))
+        plain = _sizes(make(slo, _START), samples)
+        for status in (Status.WARM_UP, Status.EMPTY, Status.FAILED, Status.REPLAYED):
+            controller = make(slo, _START)
+            for index, sample in enumerate(samples):
+                before = controller.size
+                ignored = sample_of(slo, slo.aim * (0.1 if index % 2 else 5), index, status=status)
+                _require(_decide(controller, ignored).size == before, f"a batch marked {status} changed the size")
+                after = _decide(controller, sample).size
+                _require(after == plain[index], f"a batch marked {status} changed the decision on the one after it")
+
+
+def works_with_late_and_missing_samples(make: Factory) -> None:
+    """Samples that come 0 to 5 batches late, or never, bring no error and no impossible size."""
+    for delay in range(6):
+        for missing in (0.0, 0.3):
+            plant = LinearPlant(overhead_s=0.1, per_item_s=0.0009, noise=0.05, seed=delay)
+            controller = make(_HOLD, _START)
+            for _, decision in closed_loop(controller, plant, 100, delay, missing):
+                _require(decision is None or _possible(decision.size), f"size {decision and decision.size}")
+
+
+def repeats_itself(make: Factory) -> None:
+    """Two controllers made alike decide alike, also while both are at work."""
+    for slo in OBJECTIVES:
+        samples = list(random_samples(slo, 200))
+        alone = _sizes(make(slo, _START), samples)
+        first, second = make(slo, _START), make(slo, _START)
+        for index, sample in enumerate(samples):
+            together = (_decide(first, sample).size, _decide(second, sample).size)
+            _require(together == (alone[index],) * 2, f"sample {index}: {together} now, {alone[index]} before")
+
+
+def copies_are_independent(make: Factory) -> None:
+    """A deep copy decides as the original would have, whatever the original has done since."""
+    for slo in OBJECTIVES:
+        samples = list(random_samples(slo, 100))
+        controller = make(slo, _START)
+        _sizes(controller, samples[:50])
+        snapshot = copy.deepcopy(controller)
+        original = _sizes(controller, samples[50:])
+        _require(_sizes(snapshot, samples[50:]) == original, "a copy taken midway decides otherwise")
+
+
+def every_reason_is_one_line_of_text(make: Factory) -> None:
+    """Each decision says why in one short line, also where nothing changes."""
+    for slo in OBJECTIVES:
+        controller = make(slo, _START)
+        samples = [*random_samples(slo, 50), sample_of(slo, slo.aim), sample_of(slo, slo.aim, status=Status.EMPTY)]
+        for sample in samples:
+            reason: object = _decide(controller, sample).reason
+            one_line = isinstance(reason, str) and reason.strip() and "\n" not in reason and len(reason) <= 300
+            _require(bool(one_line), f"no reason in one line of text: {reason!r}")
+
+
+def memory_does_not_grow(make: Factory) -> None:
+    """What a controller keeps is bounded: once its windows are full, more samples take no more memory."""
+    controller = make(_HOLD, _START)
+    was_tracing = tracemalloc.is_tracing()
+    _feed(controller, 2 * _LEAK_SAMPLES, seed=1)
+    if not was_tracing:
+        tracemalloc.start()
+    try:
+        _feed(controller, 100, seed=2)
+        gc.collect()
+        before, _ = tracemalloc.get_traced_memory()
+        _feed(controller, _LEAK_SAMPLES, seed=3)
+        gc.collect()
+        after, _ = tracemalloc.get_traced_memory()
+    finally:
+        if not was_tracing:
+            tracemalloc.stop()
+    grown = after - before
+    _require(grown <= _LEAK_BYTES, f"{_LEAK_SAMPLES} samples took {grown} bytes that were not given back")
+
+
+def steers_the_right_way_for_every_objective(make: Factory) -> None:
+    """A value that stays far below the aim never ends with a smaller size than one that stays far above."""
+    for slo in OBJECTIVES:
+        ends = []
+        for share in (0.3, 3.0):
+            controller = make(slo, _START)
+            _sizes(controller, [sample_of(slo, share * slo.aim, index) for index in range(200)])
+            ends.append(controller.size)
+        below, above = ends
+        _require(below >= above, f"at {slo}: {below:g} after low values, {above:g} after high ones")
+
+
+def honours_an_assigned_size(make: Factory) -> None:
+    """A size assigned from outside is in force at once, and the next decision starts from it."""
+    for slo in OBJECTIVES:
+        controller = make(slo, _START)
+        _sizes(controller, random_samples(slo, 50))
+        controller.size = assigned = 20_000.0
+        _require(controller.size == assigned, f"assigned {assigned:g}, in force {controller.size:g}")
+        kept = _decide(controller, sample_of(slo, slo.aim, status=Status.EMPTY)).size
+        _require(kept == assigned, f"assigned {assigned:g}, decided {kept:g} on an ignored batch")
+        near = _decide(controller, sample_of(slo, slo.aim, size=int(assigned))).size
+        _require(0.9 * assigned <= near <= 1.1 * assigned, f"assigned {assigned:g}, then at the aim decided {near:g}")
+
+
+def random_samples(slo: Slo, count: int, seed: int = 0) -> Iterator[BatchSample]:
+    """Values from a hundredth of the aim to a hundred times it, most of them near it, in batches of 1 to 10,000."""
+    source = random.Random(seed)
+    for batch_id in range(count):
+        spread = 4.6 if source.random() < 0.2 else 0.5
+        value = slo.aim * math.exp(source.uniform(-spread, spread))
+        yield sample_of(slo, value, batch_id, size=round(math.exp(source.uniform(0, 9.2))))
+
+
+def _feed(controller: Controller, count: int, seed: int) -> None:
+    for sample in random_samples(_HOLD, count, seed):
+        controller.decide(sample)
+
+
+def _sizes(controller: Controller, samples: Iterable[BatchSample]) -> list[float]:
+    return [_decide(controller, sample).size for sample in samples]
+
+
+def _decide(controller: Controller, sample: BatchSample) -> Decision:
+    decision = controller.decide(sample)
+    _require(_possible(decision.size), f"no batch can have the size {decision.size}")
+    in_force = controller.size
+    _require(in_force == decision.size, f"decided {decision.size:g}, but the size in force is {in_force:g}")
+    return decision
+
+
+def _possible(size: float) -> bool:
+    return SMALLEST <= size <= LARGEST
+
+
+def _require(kept: bool, otherwise: str) -> None:
+    if not kept:
+        raise ContractError(otherwise)

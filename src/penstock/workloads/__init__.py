@@ -1,0 +1,1 @@
+"""Workloads: arrivals x cost x data."""
