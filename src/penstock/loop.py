@@ -63,6 +63,7 @@ class Loop:
         self._last_batch_id = -1
         self._blind = 0
         self._gave_up = False
+        self._refused = False
         self._applied: Decision | None = None
 
     @property
@@ -91,7 +92,8 @@ class Loop:
         decision = self._decide(sample)
         if decision is None:
             return None
-        if self._gave_up or decision != self.decision:
+        # A gate that failed is tried again, also when the decision is the same.
+        if self._gave_up or self._refused or decision != self.decision:
             self._gave_up = False
             self.decision = decision
             self._admit(sample.batch_id, decision)
@@ -129,11 +131,12 @@ class Loop:
                 applied = True
             except Exception as fault:
                 self._fault("gate", fault)
+            self._refused = not applied
         self.journal.decision(batch_id, decision, applied=applied)
 
     def _see_nothing(self, sample: BatchSample) -> None:
-        # An idle stream is not blindness, and an estimate may still be confirmed as something better.
-        if sample.status is Status.EMPTY or not sample.confirmed:
+        # An idle stream or a warm-up is not blindness, and an estimate may still be confirmed as something better.
+        if sample.status in (Status.EMPTY, Status.WARM_UP) or not sample.confirmed:
             return
         self._blind += 1
         if self._blind >= self._patience and not self._gave_up and not self.observe_only:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from penstock.apps.military.app import MilitaryServer
-from penstock.apps.military.digest import Digest
+from penstock.apps.military.digest import Digest, committed_files
 from penstock.apps.military.items import ITEM_DDL
 from penstock.apps.military.reference import slice_digest
 from penstock.apps.military.stages import CHOOSE, EXPLORE, STAGES, VALIDATE
@@ -68,6 +68,10 @@ def test_stream_into_the_sink_equals_the_plain_computation_also_when_its_last_ba
 
     # Without its commit, the last batch is one that Spark must run again.
     commits = [path for path in (checkpoint / "commits").iterdir() if path.name.isdecimal()]
-    max(commits, key=lambda path: int(path.name)).unlink()
+    last = max(commits, key=lambda path: int(path.name))
+    files = committed_files(output)
+    last.unlink()
     run()
+    assert last.exists()
+    assert committed_files(output) == files
     assert APP.digest(output) == expected

@@ -35,8 +35,9 @@ public class Probe extends SparkListener {
     watched.put(queryId, execution);
   }
 
-  public void unwatch(String queryId) {
-    watched.remove(queryId);
+  /** Unless a later run of the same query is watched by now. */
+  public void unwatch(String queryId, Object execution) {
+    watched.remove(queryId, execution);
   }
 
   /** The next event as JSON, or null when none came in time. */
@@ -57,6 +58,7 @@ public class Probe extends SparkListener {
       Map job = new LinkedHashMap();
       job.put("kind", "job");
       job.put("query", queryId);
+      job.put("run", String.valueOf(call(execution, "runId")));
       job.put("batch", Long.valueOf(batchId));
       job.put("start_ms", Long.valueOf(start.time()));
       snapshot(execution, Long.parseLong(batchId), job);
@@ -90,6 +92,7 @@ public class Probe extends SparkListener {
           Map map = new LinkedHashMap();
           map.put("kind", "progress");
           map.put("query", queryId);
+          map.put("run", progress.progress().runId().toString());
           map.put("progress", progress.progress().json());
           emit(map);
         }
@@ -175,8 +178,9 @@ public class Probe extends SparkListener {
       source.put("end", json(to.get(sources[i])));
       if (find(sources[i].getClass(), "metadataLog") != null) {
         source.put("files", Long.valueOf(files(sources[i], from.get(sources[i]), to.get(sources[i]))));
+        // Null where none is left, but also where the source keeps no list: with availableNow, or when few are left.
         Object unread = field(sources[i], "unreadFiles");
-        source.put("backlog", Long.valueOf(unread == null ? 0 : ((scala.collection.Seq) unread).size()));
+        source.put("backlog", unread == null ? null : Long.valueOf(((scala.collection.Seq) unread).size()));
       }
       list.add(source);
     }

@@ -6,6 +6,7 @@ import logging
 import os
 import threading
 import time
+from collections import deque
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -30,6 +31,7 @@ log = logging.getLogger("penstock")
 
 WARM_UP_BATCHES = 2
 _IDLE_BATCHES = 5
+_LAST_EVENTS_S = 5.0
 
 
 def attach(
@@ -86,9 +88,7 @@ def attach(
     }
     if warm_up_batches is None:
         warm_up_batches = max(WARM_UP_BATCHES - len(recent), 0)
-    loop = Loop(
-        objective, chosen, gate, Journal.open(path, header), observe_only=observe, patience=patience
-    )
+    loop = Loop(objective, chosen, gate, Journal.open(path, header), observe_only=observe, patience=patience)
     handle = Handle(query, live, monitor, loop, Sampler(gate, warm_up_batches), path)
     handle._begin(first_is_late=not recent or recent[0]["batchId"] == 0)
     return handle
@@ -109,7 +109,9 @@ class Handle:
         self._lock = threading.RLock()
         self._ended: str | None = None
         self._spent_s = 0.0
-        self._idle: list[tuple[float, float]] = []
+        self._over = threading.Event()
+        self._idle: deque[float] = deque(maxlen=_IDLE_BATCHES)
+        self._warned_of_idle = False
 
     @property
     def slo(self) -> Slo:
@@ -141,6 +143,9 @@ class Handle:
 
     def detach(self) -> None:
         """Give the user's own limits back and stop watching; the query goes on."""
+        if self.active and self._live.stopped():
+            # Its last batches and its end are still on the way, and belong in the journal.
+            self._over.wait(_LAST_EVENTS_S)
         self._end("detached by the user")
 
     def __enter__(self) -> Handle:
@@ -187,8 +192,9 @@ class Handle:
             )
         if not self._live.checkpoint.startswith("file:"):
             self._loop.journal.event("remote-checkpoint", checkpoint=self._live.checkpoint)
-        self._monitor.watch(self._live, self)
-        self._loop.start()
+        with self._lock:
+            self._monitor.watch(self._live, self)
+            self._loop.start()
 
     def _observe(self, sample: BatchSample | None, began_s: float) -> None:
         if sample is None:
@@ -203,8 +209,9 @@ class Handle:
         if interval_s <= 0 or sample.backlog is None or sample.processing_s > interval_s / 2:
             self._idle.clear()
             return
-        self._idle.append((sample.processing_s, sample.backlog))
-        if len(self._idle) == _IDLE_BATCHES and self._idle[-1][1] > self._idle[0][1]:
+        self._idle.append(sample.backlog)
+        if len(self._idle) == _IDLE_BATCHES and self._idle[-1] > self._idle[0] and not self._warned_of_idle:
+            self._warned_of_idle = True
             why = (
                 f"the trigger waits {interval_s:g} s but a batch takes {sample.processing_s:.2g} s, and the backlog grows: "
                 "the machine is idle while data waits; write .trigger(processingTime='0 seconds') instead"
@@ -220,6 +227,7 @@ class Handle:
             self._loop.stop(why)
             self._loop.journal.close()
         self._monitor.unwatch(self._live)
+        self._over.set()
 
 
 def _refuse_trigger(live: LiveQuery) -> None:

@@ -133,12 +133,13 @@ class SplitGate:
             floor = 0.05 / len(weights)
             self._shares = [floor + (1 - 0.05) * w / sum(weights) for w in weights]
         waits = [a.wait_s for a in each if a.wait_s is not None]
+        backlogs = [a.backlog for a in each if a.backlog is not None]
         loads = [a for a in each if a.load is not None and a.size > 0]
         rows = sum(a.size for a in loads)
         return Admitted(
             size=sum(a.size for a in each),
             wait_s=max(waits) if waits else None,
-            backlog=sum(a.backlog or 0.0 for a in each),
+            backlog=sum(backlogs) if backlogs else None,
             load=sum((a.load or 0.0) * a.size for a in loads) / rows if rows else None,
             part=next((a.part for a in each if a.part), None),
         )

@@ -51,6 +51,7 @@ class LiveQuery:
         self._probe = probe
         self._execution = _execution(query)
         self.id = str(query.id)
+        self.run_id = str(query.runId)
         self.name = query.name
         facts = self._describe(query)
         self.trigger: str = facts["trigger"]
@@ -64,7 +65,14 @@ class LiveQuery:
 
     def unwatch(self) -> None:
         """Receive them no longer."""
-        self._probe.unwatch(self.id)
+        self._probe.unwatch(self.id, self._execution)
+
+    def stopped(self) -> bool:
+        """Whether the query has stopped; true also when its session is gone."""
+        try:
+            return not self._execution.isActive()
+        except Exception:
+            return True
 
     def set_max_files(self, source: int, files: int) -> None:
         """Limit the next batches to so many files."""

@@ -11,6 +11,7 @@ from typing import Any, Protocol
 from pyspark import SparkContext
 from pyspark.sql.streaming.query import StreamingQuery
 
+from penstock.errors import UnsupportedError
 from penstock.spark.jvm import LiveQuery, compile_probe
 
 log = logging.getLogger("penstock")
@@ -38,6 +39,7 @@ class Monitor:
 
     def __init__(self, context: SparkContext) -> None:
         self._probe = compile_probe(context)
+        self._context = weakref.ref(context)
         self._observers: dict[str, Observer] = {}
         self._thread = threading.Thread(target=self._run, name="penstock-monitor", daemon=True)
         self._thread.start()
@@ -52,17 +54,23 @@ class Monitor:
             return monitor
 
     def live(self, query: StreamingQuery) -> LiveQuery:
-        """The query as the engine sees it."""
-        return LiveQuery(query, self._probe)
+        """The query as the engine sees it; one that is watched already is refused."""
+        live = LiveQuery(query, self._probe)
+        if live.run_id in self._observers:
+            raise UnsupportedError(
+                f"query {live.name or live.id} is attached already, and two loops would undo each other; detach() the "
+                "first handle"
+            )
+        return live
 
     def watch(self, query: LiveQuery, observer: Observer) -> None:
         """Begin to send this query's events to the observer."""
-        self._observers[query.id] = observer
+        self._observers[query.run_id] = observer
         query.watch()
 
     def unwatch(self, query: LiveQuery) -> None:
         """Send them no longer."""
-        self._observers.pop(query.id, None)
+        self._observers.pop(query.run_id, None)
         try:
             query.unwatch()
         except Exception as gone:  # the session may have ended before the handle
@@ -73,14 +81,23 @@ class Monitor:
             try:
                 text = self._probe.poll(_POLL_MS)
             except Exception as gone:
-                for observer in list(self._observers.values()):
-                    observer.on_lost(f"the session has ended: {type(gone).__name__}")
-                return
+                return self._lose(f"the session has ended: {type(gone).__name__}")
             if text is not None:
                 self._deliver(json.loads(text))
+            elif self._context_stopped():
+                return self._lose("the session has ended")
+
+    def _context_stopped(self) -> bool:
+        # The JVM outlives a stopped context, and its probe would answer for ever.
+        context = self._context()
+        return context is None or context._jsc is None
+
+    def _lose(self, why: str) -> None:
+        for observer in list(self._observers.values()):
+            observer.on_lost(why)
 
     def _deliver(self, event: dict[str, Any]) -> None:
-        targets = [self._observers.get(event["query"])] if "query" in event else list(self._observers.values())
+        targets = [self._observers.get(event["run"])] if "run" in event else list(self._observers.values())
         for observer in targets:
             if observer is not None:
                 try:

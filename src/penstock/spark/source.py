@@ -8,16 +8,18 @@ from __future__ import annotations
 
 import math
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import pyarrow as pa
 import pyspark
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
+from pyspark.sql.types import BinaryType, StructType
 
 from penstock.clock import Clock, SystemClock
 from penstock.errors import BadInputError, UnsupportedError
+from penstock.spark.arrow import listed, packed
 from penstock.spark.mailbox import Mailbox, Receipt
 
 try:
@@ -84,8 +86,16 @@ class _Span(InputPartition):
 class WorkloadReader(DataSourceStreamReader, SupportsTriggerAvailableNow):  # type: ignore[misc,unused-ignore]
     """One long-lived object beside the driver that admits items, and its copies in the workers that make them."""
 
-    def __init__(self, workload: Replayable, options: Mapping[str, str], clock: Clock | None = None) -> None:
+    def __init__(
+        self,
+        workload: Replayable,
+        options: Mapping[str, str],
+        *,
+        binary: Collection[str] = (),
+        clock: Clock | None = None,
+    ) -> None:
         self.workload = workload
+        self._binary = frozenset(binary)
         self.partitions_default = _positive(options, "partitions") or DEFAULT_PARTITIONS
         self.max_rows = _positive(options, "maxRowsPerTrigger")
         self.mailbox = Mailbox(options["mailbox"]) if options.get("mailbox") else None
@@ -157,10 +167,16 @@ class WorkloadReader(DataSourceStreamReader, SupportsTriggerAvailableNow):  # ty
         assert isinstance(partition, _Span)
         for at in range(partition.start, partition.stop, partition.stride):
             columns = self.workload.columns(at, min(at + partition.run, partition.stop))
-            yield pa.RecordBatch.from_arrays([_arrow(c) for c in columns.values()], names=list(columns))
+            arrays = [self._arrow(name, column) for name, column in columns.items()]
+            yield pa.RecordBatch.from_arrays(arrays, names=list(columns))
 
     def commit(self, end: dict[str, int]) -> None:
         """Nothing to release: items are made, not kept."""
+
+    def _arrow(self, name: str, column: Any) -> pa.Array:
+        if np.ndim(column) < 2:
+            return pa.array(column)
+        return packed(column) if name in self._binary else listed(column)
 
     def _elapsed_s(self, start: Mapping[str, int]) -> float:
         """Seconds since the schedule began; from the first call on by the monotonic clock, which cannot step."""
@@ -198,25 +214,15 @@ def read_workload(
         def schema(self) -> str:
             return workload.schema_ddl
 
-        def streamReader(self, schema: object) -> WorkloadReader:
-            return WorkloadReader(workload, self.options)
+        def streamReader(self, schema: StructType) -> WorkloadReader:
+            binary = [field.name for field in schema.fields if isinstance(field.dataType, BinaryType)]
+            return WorkloadReader(workload, self.options, binary=binary)
 
     spark.dataSource.register(WorkloadSource)
     reader = spark.readStream.format("penstock").option("mailbox", tempfile.mkdtemp(prefix="penstock-gate-"))
     if max_rows is not None:
         reader = reader.option("maxRowsPerTrigger", max_rows)
     return reader.option("partitions", partitions or spark.sparkContext.defaultParallelism)
-
-
-def _arrow(column: Any) -> pa.Array:
-    if isinstance(column, np.ndarray) and column.ndim == 2:
-        if column.dtype == np.uint8:
-            return pa.FixedSizeBinaryArray.from_buffers(
-                pa.binary(column.shape[1]), len(column), [None, pa.py_buffer(np.ascontiguousarray(column))]
-            ).cast(pa.binary())
-        offsets = np.arange(0, column.size + 1, column.shape[1], dtype=np.int32)
-        return pa.ListArray.from_arrays(offsets, pa.array(column.ravel()))
-    return pa.array(column)
 
 
 def _positive(options: Mapping[str, str], name: str) -> int | None:

@@ -1,0 +1,233 @@
+"""A run as a picture, from its journal and nothing else: latency in its band, batch size, load."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from penstock.errors import BadInputError, MissingExtraError
+from penstock.journal import Recording
+from penstock.metrics import SloMetrics
+from penstock.slo import Metric, Slo, Verdict
+from penstock.units import format_count
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+SUFFIXES = (".png", ".svg", ".pdf")
+# Okabe and Ito's colours: told apart with any kind of colour blindness, and hits and misses differ in shape too.
+_HIT, _MISS, _BAND, _SIZE, _LOAD = "#0072B2", "#D55E00", "#009E73", "#0072B2", "#CC79A7"
+_FAINT, _TEXT = "#8a8a8a", "#333333"
+_DPI = 200
+_STYLE = {
+    "font.size": 9,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.edgecolor": _FAINT,
+    "axes.labelcolor": _TEXT,
+    "xtick.color": _TEXT,
+    "ytick.color": _TEXT,
+    "text.color": _TEXT,
+}
+
+
+@dataclass(frozen=True)
+class Trace:
+    """What is drawn of a run: one value a batch in each list."""
+
+    controller: str
+    at_s: list[float]
+    end_s: float
+    values: list[float]
+    verdicts: list[Verdict]
+    sizes: list[float]
+    items: list[int]
+    loads: list[float]
+    parts: list[str | None]
+
+
+def trace_of(recording: Recording, slo: Slo) -> Trace:
+    """The batches that were measured, against seconds since the first one.
+
+    Where a start is not known, batches stand one after another without a pause.
+    """
+    measured = [(value, each) for each in recording.samples if (value := slo.measure(each)) is not None]
+    seen = [
+        (value, sample) for value, sample in measured if math.isfinite(value) and math.isfinite(sample.processing_s)
+    ]
+    if not seen:
+        reason = "no batch in it has a measure of the objective"
+        raise BadInputError("journal", recording.header.get("query_id"), reason, "let the run last longer")
+    starts = [sample.started_s for _, sample in seen]
+    known = [start for start in starts if start is not None]
+    if len(known) < len(seen):
+        known = [sum(sample.processing_s for _, sample in seen[:number]) for number in range(len(seen))]
+    samples = [sample for _, sample in seen]
+    return Trace(
+        controller=str(recording.header.get("controller", "run")),
+        at_s=[start - known[0] for start in known],
+        end_s=known[-1] - known[0] + samples[-1].processing_s,
+        values=[value for value, _ in seen],
+        verdicts=[slo.verdict(sample) for sample in samples],
+        sizes=[sample.size for sample in samples],
+        items=[sample.items for sample in samples],
+        loads=[sample.load or 0.0 for sample in samples],
+        parts=[sample.part for sample in samples],
+    )
+
+
+def check(path: Path) -> None:
+    """Refuse a picture that could not be drawn, before a run is spent on it."""
+    _pyplot()
+    if path.suffix.lower() not in SUFFIXES:
+        raise BadInputError("png", str(path), "not a kind of picture", f"end the name in one of {', '.join(SUFFIXES)}")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("ab"):
+            pass
+    except OSError as error:
+        reason = f"cannot be written ({error.strerror})"
+        raise BadInputError("png", str(path), reason, "give a file in a folder you own") from error
+    if path.stat().st_size == 0:
+        path.unlink()
+
+
+def draw(recording: Recording, slo: Slo, path: str | Path) -> None:
+    """One run: its latency against the band, its batch sizes, its load with the parts named."""
+    draw_pair([recording], slo, path)
+
+
+def draw_pair(recordings: Sequence[Recording], slo: Slo, path: str | Path) -> None:
+    """Runs beside each other on the same axes, each under its controller and its hits."""
+    plt = _pyplot()
+    traces = [trace_of(recording, slo) for recording in recordings]
+    with plt.rc_context(_STYLE):
+        figure, grid = plt.subplots(
+            3,
+            len(traces),
+            figsize=(9, 5.6),
+            sharex=True,
+            sharey="row",
+            squeeze=False,
+            height_ratios=(3, 1.4, 1.2),
+            layout="constrained",
+        )
+        for number, trace in enumerate(traces):
+            latency, size, load = grid[:, number]
+            _draw_latency(latency, trace, slo, ceiling=_ceiling(traces, slo))
+            edges = [*trace.at_s, trace.end_s]
+            size.step(edges, [*trace.sizes, trace.sizes[-1]], where="post", color=_SIZE, linewidth=1.1)
+            load.fill_between(edges, [*trace.loads, 0.0], step="post", color=_LOAD, alpha=0.45, linewidth=0)
+            _shade_parts((latency, size, load), trace, roomy=len(traces) == 1)
+            latency.set_title(f"{trace.controller}   {slo}", loc="left", fontsize=10, fontweight="bold", pad=19)
+            latency.text(0, 1.02, _hits(trace, slo), transform=latency.transAxes)
+            load.set_xlabel("seconds since the first batch")
+        _dress_axes(grid, traces, slo)
+        named = {
+            label: handle for axes in grid[0] for handle, label in zip(*axes.get_legend_handles_labels(), strict=True)
+        }
+        figure.legend(named.values(), named.keys(), loc="outside lower center", ncols=4, fontsize=8, frameon=False)
+        figure.savefig(path, dpi=_DPI)
+        plt.close(figure)
+
+
+def _draw_latency(axes: Axes, trace: Trace, slo: Slo, ceiling: float) -> None:
+    axes.axhspan(slo.low, min(slo.high, ceiling), color=_BAND, alpha=0.22, linewidth=0, label=f"objective {slo}")
+    axes.axhline(slo.target, color=_BAND, linewidth=0.9)
+    axes.plot(trace.at_s, [min(value, ceiling) for value in trace.values], color=_FAINT, linewidth=0.6, zorder=1.5)
+    for verdict, label, marker, colour in (
+        (Verdict.MET, "hit", "o", _HIT),
+        (Verdict.MISSED, "miss", "X", _MISS),
+        (Verdict.UNKNOWN, "not counted", "o", "none"),
+    ):
+        seen = [n for n, each in enumerate(trace.verdicts) if each is verdict]
+        look = {"color": colour, "edgecolors": _FAINT if verdict is Verdict.UNKNOWN else "white", "zorder": 3}
+        for inside, shape in ((True, marker), (False, "^")):
+            picked = [n for n in seen if (trace.values[n] <= ceiling) is inside]
+            heights = [min(trace.values[n], 0.985 * ceiling) for n in picked]
+            name = {"label": label} if inside and seen else {}
+            axes.scatter([trace.at_s[n] for n in picked], heights, s=24, marker=shape, linewidths=0.5, **look, **name)
+    worst = max(range(len(trace.values)), key=trace.values.__getitem__)
+    if trace.values[worst] > ceiling:
+        text = slo.format_value(float(f"{trace.values[worst]:.2g}"))
+        place = (trace.at_s[worst] + 0.012 * trace.end_s, 0.985 * ceiling)
+        axes.text(*place, text, fontsize=8, va="center", bbox={"color": "white", "alpha": 0.8, "pad": 0.5})
+
+
+def _shade_parts(panels: Sequence[Axes], trace: Trace, roomy: bool) -> None:
+    edges = [*trace.at_s, trace.end_s]
+    first = 0
+    for number, (part, group) in enumerate(groupby(trace.parts)):
+        start_s, stop_s = edges[first], edges[first + len(names := list(group))]
+        first += len(names)
+        if part is None:
+            continue
+        if number % 2 == 0:
+            for axes in panels:
+                axes.axvspan(start_s, stop_s, color="black", alpha=0.045, linewidth=0, zorder=0)
+        # Where there is little room, neighbours stand at two heights.
+        height = 0.96 if roomy or number % 2 == 0 else 0.82
+        where = panels[2].get_xaxis_transform()
+        middle_s = (start_s + stop_s) / 2
+        panels[2].text(middle_s, height, part, fontsize=8 if roomy else 7, ha="center", va="top", transform=where)
+
+
+def _dress_axes(grid: Any, traces: Sequence[Trace], slo: Slo) -> None:
+    latency, size, load = grid[:, 0]
+    latency.set_ylabel("throughput of a batch" if slo.metric is Metric.THROUGHPUT else "latency of a batch")
+    latency.set_ylim(0, _ceiling(traces, slo))
+    latency.yaxis.set_major_formatter(lambda value, _: _tick(value, slo))
+    sizes = [each for trace in traces for each in trace.sizes if each > 0]
+    size.set_ylabel("batch size")
+    if sizes and max(sizes) > 10 * min(sizes):
+        size.set_yscale("log")
+        size.minorticks_off()
+    else:
+        size.set_ylim(bottom=0)
+    size.yaxis.set_major_formatter(lambda value, _: format_count(value))
+    loads = [each for trace in traces for each in trace.loads]
+    load.set_ylabel("load")
+    # The upper third is for the names of the parts.
+    load.set_ylim(0, 1.5 * max(loads, default=1.0) or 1.0)
+    load.yaxis.set_major_formatter(lambda value, _: format_count(value))
+    load.set_xlim(-0.01 * (longest_s := max(trace.end_s for trace in traces)), longest_s)
+    load.figure.align_ylabels(grid[:, 0])
+    for axes in grid.flat:
+        axes.grid(axis="y", color=_FAINT, alpha=0.18, linewidth=0.6)
+
+
+def _tick(value: float, slo: Slo) -> str:
+    # An axis around 1 s reads 0.5 s below it, not 500 ms.
+    in_seconds = slo.metric is not Metric.THROUGHPUT and slo.target >= 0.5
+    return f"{value:g} s" if in_seconds else slo.format_value(round(value, 9))
+
+
+def _ceiling(traces: Sequence[Trace], slo: Slo) -> float:
+    """The top of the axis: high enough for almost all batches, low enough for the band to stay visible."""
+    edge = slo.target * (1 + slo.tolerance)
+    seen = max((value for trace in traces for value in trace.values), default=edge)
+    return min(max(1.12 * seen, 1.15 * edge), 2.6 * edge)
+
+
+def _hits(trace: Trace, slo: Slo) -> str:
+    counted = [number for number, verdict in enumerate(trace.verdicts) if verdict is not Verdict.UNKNOWN]
+    metrics = SloMetrics.of([trace.values[n] for n in counted], [trace.items[n] for n in counted], slo)
+    if metrics.b_slh is None or metrics.i_slh is None:
+        return "no batch was counted"
+    return f"B-SLH {metrics.b_slh:.1f}%   I-SLH {metrics.i_slh:.1f}%   {len(counted)} batches"
+
+
+def _pyplot() -> Any:
+    try:
+        import matplotlib
+    except ModuleNotFoundError as error:
+        raise MissingExtraError("matplotlib", "report") from error
+    # No window is ever opened, so this works where there is no screen.
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    return pyplot

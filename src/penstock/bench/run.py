@@ -1,0 +1,218 @@
+"""One run: an app's workload through a gated query, its journal, and the summary."""
+
+from __future__ import annotations
+
+import json
+import math
+import shutil
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from penstock.apps import registry as apps
+from penstock.apps.protocol import App
+from penstock.bench.session import session
+from penstock.control import registry as controllers
+from penstock.errors import BadInputError, PenstockError
+from penstock.journal import Recording, read
+from penstock.metrics import summarise
+from penstock.slo import Slo
+from penstock.workloads.workload import Workload
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+    from pyspark.sql.streaming.query import StreamingQuery
+
+WARM_UP_ITEMS = 8000
+_TICK_S = 0.2
+
+
+@dataclass(frozen=True)
+class RunSpec:
+    """What to run. `size` is the first size, by default the app's."""
+
+    app: str
+    size_class: str = "small"
+    slo: str = "1 s ± 10%"
+    controller: str = "pmbaf"
+    settings: Mapping[str, str] = field(default_factory=dict)
+    arrivals: str = "saturated"
+    cost: str = "thesis"
+    seed: int = 1
+    size: float | None = None
+    master: str = "local[2]"
+    partitions: int | None = None
+
+
+@dataclass(frozen=True)
+class RunState:
+    """How far a run is."""
+
+    phase: str
+    elapsed_s: float
+    items_done: int
+    items: int | None
+    journal: Path
+
+
+Tick = Callable[[RunState], None]
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A spec whose every part was found good, before Spark is started for it."""
+
+    spec: RunSpec
+    app: App
+    workload: Workload
+    slo: Slo
+    size: float
+
+
+def prepare(spec: RunSpec) -> Prepared:
+    """Check a spec and make its parts; a mistake is told here, in a second and not in a minute."""
+    app = apps.create(spec.app)
+    slo = Slo.parse(spec.slo)
+    workload = app.workload(spec.size_class, spec.seed, spec.arrivals, spec.cost)
+    size = float(spec.size if spec.size is not None else app.first_size(spec.size_class))
+    if not (math.isfinite(size) and size >= 1):
+        raise BadInputError("size", spec.size, "a batch has at least one item", "give 1 or more")
+    controllers.create(spec.controller, slo, size, live=True, **spec.settings)
+    return Prepared(spec, app, workload, slo, size)
+
+
+def run(
+    spec: RunSpec, out: Path, tick: Tick | None = None, stop: threading.Event | None = None
+) -> dict[str, Any]:
+    """Run a spec; leaves `journal.jsonl`, `summary.json` and the output in `out`, and returns the summary.
+
+    Setting `stop` ends the run after the batch in flight; the summary is written all the same. What an earlier run
+    left in `out` is removed.
+    """
+    prepared = prepare(spec)
+    _make_empty(out)
+    journal = out / "journal.jsonl"
+    stop = stop or threading.Event()
+    began_s = time.monotonic()
+    done = 0
+
+    def tell(phase: str, items_done: int = 0) -> None:
+        if tick is not None:
+            tick(RunState(phase, time.monotonic() - began_s, items_done, prepared.workload.items, journal))
+
+    tell("starting Spark")
+    with session(spec.master) as spark:
+        tell("warming up")
+        _warm_up(spark, prepared, out)
+        query = _start(spark, prepared, out)
+        from penstock.spark.attach import attach
+
+        labels = {"app": spec.app, "class": spec.size_class, "seed": spec.seed, "arrivals": spec.arrivals}
+        with attach(
+            query,
+            prepared.slo,
+            spec.controller,
+            size=prepared.size,
+            journal=journal,
+            warm_up_batches=1,
+            labels=labels | {"cost": spec.cost, "items": prepared.workload.items},
+            **spec.settings,
+        ):
+            while query.isActive and not stop.is_set() and done != prepared.workload.items:
+                tell("running", done)
+                stop.wait(_TICK_S)
+                done = _items_done(query)
+        failure = query.exception()
+        query.stop()
+    if failure is not None:
+        raise PenstockError(f"the query failed: {str(failure).splitlines()[0]}; its journal is {journal}")
+    tell("checking output", done)
+    summary = {
+        "app": spec.app,
+        "class": spec.size_class,
+        **_summary(read(journal), prepared.slo),
+        "digest_ok": _digest_ok(prepared, out) if done == prepared.workload.items else None,
+        "interrupted": done != prepared.workload.items,
+        "wall_s": time.monotonic() - began_s,
+        "spec": asdict(spec) | {"settings": dict(spec.settings), "size": prepared.size},
+    }
+    (out / "summary.json").write_text(json.dumps(summary, indent=2, ensure_ascii=False) + "\n")
+    return summary
+
+
+def _start(spark: SparkSession, prepared: Prepared, out: Path) -> StreamingQuery:
+    from penstock.spark.reader import gated
+    from penstock.spark.source import read_workload
+
+    reader = read_workload(spark, prepared.workload, partitions=prepared.spec.partitions)
+    df = prepared.app.pipeline(gated(reader, first=math.floor(prepared.size)).load())
+    writer = prepared.app.sink(df, out / "output").option("checkpointLocation", str(out / "checkpoint"))
+    return writer.queryName(f"{prepared.spec.app}-{prepared.spec.controller}").start()
+
+
+def _warm_up(spark: SparkSession, prepared: Prepared, out: Path) -> None:
+    """The same pipeline over the first items, into the bin: workers, kernels and the JVM's compiler get warm."""
+    from dataclasses import replace
+
+    from penstock.spark.source import read_workload
+
+    items = min(WARM_UP_ITEMS, prepared.workload.items or WARM_UP_ITEMS)
+    workload = replace(prepared.workload, items=items, arrivals=_saturated())
+    df = read_workload(spark, workload, max_rows=max(items // 8, 1), partitions=prepared.spec.partitions).load()
+    folder = out / "warm-up"
+    writer = prepared.app.sink(prepared.app.pipeline(df), folder / "output")
+    query = writer.option("checkpointLocation", str(folder / "checkpoint")).trigger(availableNow=True).start()
+    query.awaitTermination()
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def _saturated() -> Any:
+    from penstock.patterns.arrivals import Saturated
+
+    return Saturated()
+
+
+def _items_done(query: StreamingQuery) -> int:
+    progress = query.lastProgress
+    if progress is None:
+        return 0
+    end = progress["sources"][0]["endOffset"]
+    return int((json.loads(end) if isinstance(end, str) else end or {}).get("index", 0))
+
+
+def _summary(recording: Recording, slo: Slo) -> dict[str, Any]:
+    summary = summarise(recording.samples, slo)
+    control_s = recording.control_s
+    batches = max(len(recording.samples), 1)
+    busy_s = sum(sample.processing_s for sample in recording.samples)
+    return {
+        **summary,
+        "control": {
+            "mean_ms": 1e3 * sum(control_s) / batches,
+            "max_ms": 1e3 * max(control_s, default=0.0),
+            "share_percent": 100 * sum(control_s) / busy_s if busy_s > 0 else None,
+        },
+        "events": [{"name": event.name, **event.details} for event in recording.events],
+    }
+
+
+def _digest_ok(prepared: Prepared, out: Path) -> bool:
+    spec = prepared.spec
+    key = (spec.size_class, spec.seed, spec.cost)
+    expected = prepared.app.known_digest(*key) or prepared.app.reference_digest(*key)
+    return prepared.app.digest(out / "output") == expected
+
+
+def _make_empty(out: Path) -> None:
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        for name in ("output", "checkpoint", "warm-up"):
+            shutil.rmtree(out / name, ignore_errors=True)
+        for path in out.glob("journal.jsonl*"):
+            path.unlink()
+        (out / "summary.json").unlink(missing_ok=True)
+    except OSError as error:
+        raise BadInputError("out", str(out), f"cannot be written ({error.strerror})", "give a folder you own") from error

@@ -1,0 +1,41 @@
+"""The Spark session of a run: local by default, quiet, and the same code on a cluster by another master."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib import resources
+from typing import TYPE_CHECKING
+
+from penstock.errors import MissingExtraError
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+@contextmanager
+def session(master: str, profile: str = "fast") -> Iterator[SparkSession]:
+    """A session of our own, stopped at the end; one that is already active is used and left alone."""
+    try:
+        from pyspark.sql import SparkSession
+    except ModuleNotFoundError as error:
+        raise MissingExtraError("pyspark", "spark") from error
+    from penstock.spark.session import configure
+
+    if (active := SparkSession.getActiveSession()) is not None:
+        yield active
+        return
+    log4j = resources.files("penstock.bench").joinpath("log4j2.properties")
+    builder = (
+        SparkSession.builder.master(master)
+        .appName("penstock")
+        .config("spark.ui.enabled", "false")
+        .config("spark.ui.showConsoleProgress", "false")
+        .config("spark.sql.shuffle.partitions", "2")
+        .config("spark.driver.extraJavaOptions", f"-Dlog4j2.configurationFile=file:{log4j}")
+    )
+    spark = configure(builder, profile).getOrCreate()
+    try:
+        yield spark
+    finally:
+        spark.stop()
