@@ -1,17 +1,21 @@
-"""One local Spark session for all tests of this folder."""
+"""One local Spark session for all tests of this folder, and what they have in common."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.streaming.query import StreamingQuery
+    from pyspark.sql.streaming.readwriter import DataStreamReader
 
 HERE = Path(__file__).parent
+_PATIENCE_S = 90.0
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -36,3 +40,83 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     )
     yield session
     session.stop()
+
+
+class Incoming:
+    """A folder that a file query reads: every file holds one row, so rows count files."""
+
+    file_bytes = len(b'{"id": 1000000}\n')
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder / "in"
+        self.folder.mkdir(parents=True)
+        self._staging = folder / "staging"
+        self.count = 0
+
+    def put(self, files: int) -> None:
+        """Add files that a query sees all at once: they come as one renamed folder."""
+        self._staging.mkdir()
+        for number in range(self.count, self.count + files):
+            (self._staging / f"{number:06}.json").write_text(f'{{"id": {1_000_000 + number}}}\n')
+        self._staging.rename(self.folder / f"{self.count:06}")
+        self.count += files
+
+    def load(self, reader: DataStreamReader) -> DataFrame:
+        return reader.schema("id bigint").json(str(self.folder / "*"))
+
+
+@pytest.fixture
+def incoming(tmp_path: Path) -> Incoming:
+    return Incoming(tmp_path)
+
+
+@pytest.fixture
+def incoming_too(tmp_path: Path) -> Incoming:
+    return Incoming(tmp_path / "too")
+
+
+Start = Callable[..., "StreamingQuery"]
+Until = Callable[[Callable[[], object]], None]
+Sizes = Callable[["StreamingQuery"], list[int]]
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[Start]:
+    """Start a query into nowhere; whatever a test has started is stopped after it."""
+    started: list[StreamingQuery] = []
+
+    def run(df: DataFrame, checkpoint: str = "checkpoint", each: Any = None, **trigger: Any) -> StreamingQuery:
+        writer = df.writeStream.foreachBatch(each) if each else df.writeStream.format("noop")
+        if trigger:
+            writer = writer.trigger(**trigger)
+        query = writer.option("checkpointLocation", str(tmp_path / checkpoint)).start()
+        started.append(query)
+        return query
+
+    yield run
+    for query in started:
+        query.stop()
+
+
+@pytest.fixture
+def until() -> Until:
+    """Wait for a condition; how long it took is nobody's business, but a test must not hang."""
+
+    def wait(condition: Callable[[], object]) -> None:
+        deadline_s = time.monotonic() + _PATIENCE_S
+        while not condition():
+            if time.monotonic() > deadline_s:
+                pytest.fail("what the test waits for has not come")
+            time.sleep(0.05)
+
+    return wait
+
+
+@pytest.fixture
+def sizes() -> Sizes:
+    """Rows of each batch so far, as Spark itself reports them."""
+
+    def rows(query: StreamingQuery) -> list[int]:
+        return [progress["numInputRows"] for progress in query.recentProgress if progress["numInputRows"]]
+
+    return rows

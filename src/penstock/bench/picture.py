@@ -145,11 +145,12 @@ def _draw_latency(axes: Axes, trace: Trace, slo: Slo, ceiling: float) -> None:
         (Verdict.UNKNOWN, "not counted", "o", "none"),
     ):
         seen = [n for n, each in enumerate(trace.verdicts) if each is verdict]
-        look = {"color": colour, "edgecolors": _FAINT if verdict is Verdict.UNKNOWN else "white", "zorder": 3}
+        edge = _FAINT if verdict is Verdict.UNKNOWN else "white"
+        look: dict[str, Any] = {"color": colour, "edgecolors": edge, "zorder": 3}
         for inside, shape in ((True, marker), (False, "^")):
             picked = [n for n in seen if (trace.values[n] <= ceiling) is inside]
             heights = [min(trace.values[n], 0.985 * ceiling) for n in picked]
-            name = {"label": label} if inside and seen else {}
+            name: dict[str, Any] = {"label": label} if inside and seen else {}
             axes.scatter([trace.at_s[n] for n in picked], heights, s=24, marker=shape, linewidths=0.5, **look, **name)
     worst = max(range(len(trace.values)), key=trace.values.__getitem__)
     if trace.values[worst] > ceiling:
@@ -181,13 +182,15 @@ def _dress_axes(grid: Any, traces: Sequence[Trace], slo: Slo) -> None:
     latency.set_ylabel("throughput of a batch" if slo.metric is Metric.THROUGHPUT else "latency of a batch")
     latency.set_ylim(0, _ceiling(traces, slo))
     latency.yaxis.set_major_formatter(lambda value, _: _tick(value, slo))
-    sizes = [each for trace in traces for each in trace.sizes if each > 0]
+    # The last batch takes what is left, however little; it does not set the scale.
+    sizes = [each for trace in traces for each in trace.sizes[:-1] or trace.sizes if each > 0]
     size.set_ylabel("batch size")
     if sizes and max(sizes) > 10 * min(sizes):
         size.set_yscale("log")
+        size.set_ylim(0.7 * min(sizes), 1.5 * max(sizes))
         size.minorticks_off()
     else:
-        size.set_ylim(bottom=0)
+        size.set_ylim(0, 1.2 * max(sizes, default=1.0))
     size.yaxis.set_major_formatter(lambda value, _: format_count(value))
     loads = [each for trace in traces for each in trace.loads]
     load.set_ylabel("load")
@@ -209,7 +212,8 @@ def _tick(value: float, slo: Slo) -> str:
 def _ceiling(traces: Sequence[Trace], slo: Slo) -> float:
     """The top of the axis: high enough for almost all batches, low enough for the band to stay visible."""
     edge = slo.target * (1 + slo.tolerance)
-    seen = max((value for trace in traces for value in trace.values), default=edge)
+    pairs = [pair for trace in traces for pair in zip(trace.values, trace.verdicts, strict=True)]
+    seen = max((value for value, verdict in pairs if verdict is not Verdict.UNKNOWN), default=edge)
     return min(max(1.12 * seen, 1.15 * edge), 2.6 * edge)
 
 

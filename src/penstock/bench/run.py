@@ -18,7 +18,7 @@ from penstock.bench.session import session
 from penstock.control import registry as controllers
 from penstock.errors import BadInputError, PenstockError
 from penstock.journal import Recording, read
-from penstock.metrics import summarise
+from penstock.metrics import responses, summarise
 from penstock.slo import Slo
 from penstock.workloads.workload import Workload
 
@@ -38,7 +38,7 @@ class RunSpec:
     size_class: str = "small"
     slo: str = "1 s ± 10%"
     controller: str = "pmbaf"
-    settings: Mapping[str, str] = field(default_factory=dict)
+    settings: Mapping[str, Any] = field(default_factory=dict)
     arrivals: str = "saturated"
     cost: str = "thesis"
     seed: int = 1
@@ -84,9 +84,7 @@ def prepare(spec: RunSpec) -> Prepared:
     return Prepared(spec, app, workload, slo, size)
 
 
-def run(
-    spec: RunSpec, out: Path, tick: Tick | None = None, stop: threading.Event | None = None
-) -> dict[str, Any]:
+def run(spec: RunSpec, out: Path, tick: Tick | None = None, stop: threading.Event | None = None) -> dict[str, Any]:
     """Run a spec; leaves `journal.jsonl`, `summary.json` and the output in `out`, and returns the summary.
 
     Setting `stop` ends the run after the batch in flight; the summary is written all the same. What an earlier run
@@ -195,6 +193,7 @@ def _summary(recording: Recording, slo: Slo) -> dict[str, Any]:
             "max_ms": 1e3 * max(control_s, default=0.0),
             "share_percent": 100 * sum(control_s) / busy_s if busy_s > 0 else None,
         },
+        "saso": [asdict(response) for response in responses(recording.samples, slo)],
         "events": [{"name": event.name, **event.details} for event in recording.events],
     }
 
@@ -215,4 +214,6 @@ def _make_empty(out: Path) -> None:
             path.unlink()
         (out / "summary.json").unlink(missing_ok=True)
     except OSError as error:
-        raise BadInputError("out", str(out), f"cannot be written ({error.strerror})", "give a folder you own") from error
+        raise BadInputError(
+            "out", str(out), f"cannot be written ({error.strerror})", "give a folder you own"
+        ) from error

@@ -88,14 +88,14 @@ def create(name: str, slo: Slo, size: float, *, live: bool = False, **settings: 
     return _wrapped(controller, slo, {key: value for key, value in settings.items() if key in COMMON})
 
 
-def parse_spec(text: str) -> tuple[str, dict[str, str]]:
+def parse_spec(text: str) -> tuple[str, dict[str, typing.Any]]:
     """Name and settings from one line.
 
     >>> parse_spec("pmbaf:step=10:sample=5")
     ('pmbaf', {'step': '10', 'sample': '5'})
     """
     name, *parts = (part.strip() for part in text.split(":"))
-    settings: dict[str, str] = {}
+    settings: dict[str, typing.Any] = {}
     for part in parts:
         key, equals, value = (piece.strip() for piece in part.partition("="))
         if not (key and equals and value) or key in settings:

@@ -9,10 +9,10 @@ import pyarrow as pa
 
 
 def packed(rows: Any) -> pa.Array:
-    """A 2-D array as a binary column, one row of bytes an item; it keeps the array's memory.
+    r"""A 2-D array as a binary column, one row of bytes an item; it keeps the array's memory.
 
     >>> packed(np.array([[1, 2], [3, 4]], dtype=np.uint8)).to_pylist()
-    [b'\\x01\\x02', b'\\x03\\x04']
+    [b'\x01\x02', b'\x03\x04']
     """
     rows = np.ascontiguousarray(rows)
     ends = np.arange(len(rows) + 1, dtype=np.int32) * np.int32(rows.shape[1] * rows.itemsize)

@@ -213,8 +213,8 @@ class Handle:
         if len(self._idle) == _IDLE_BATCHES and self._idle[-1] > self._idle[0] and not self._warned_of_idle:
             self._warned_of_idle = True
             why = (
-                f"the trigger waits {interval_s:g} s but a batch takes {sample.processing_s:.2g} s, and the backlog grows: "
-                "the machine is idle while data waits; write .trigger(processingTime='0 seconds') instead"
+                f"the trigger waits {interval_s:g} s but a batch takes {sample.processing_s:.2g} s, and the backlog "
+                "grows: the machine is idle while data waits; write .trigger(processingTime='0 seconds') instead"
             )
             log.warning("penstock: %s", why)
             self._loop.journal.event("idle-interval", why=why)
@@ -237,7 +237,8 @@ def _refuse_trigger(live: LiveQuery) -> None:
         )
     if live.trigger == "OneTimeTrigger":
         raise UnsupportedError(
-            "Trigger.Once takes everything in one batch and ignores every limit; use .trigger(availableNow=True) instead"
+            "Trigger.Once takes everything in one batch and ignores every limit; "
+            "use .trigger(availableNow=True) instead"
         )
 
 

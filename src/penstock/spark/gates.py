@@ -91,10 +91,10 @@ class WorkloadGate:
         if taken is None or taken.end is None:
             return Admitted(math.nan)
         first, stop = _index(taken.start), _index(taken.end)
-        receipt = self.mailbox.receipt()
-        if receipt is None or (receipt.start, receipt.stop) != (first, stop):
-            return Admitted(float(stop - first))
-        return Admitted(float(stop - first), receipt.wait_s, receipt.backlog, receipt.load, receipt.part)
+        for receipt in reversed(self.mailbox.receipts()):
+            if (receipt.start, receipt.stop) == (first, stop):
+                return Admitted(float(stop - first), receipt.wait_s, receipt.backlog, receipt.load, receipt.part)
+        return Admitted(float(stop - first))
 
 
 class SplitGate:

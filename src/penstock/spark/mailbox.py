@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections import deque
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -32,6 +32,9 @@ class Receipt:
     part: str | None = None
 
 
+_RECEIPTS = 16
+
+
 class Mailbox:
     """The folder between a source gate and its source.
 
@@ -48,6 +51,7 @@ class Mailbox:
         self.folder = Path(folder)
         self._admission = self.folder / "admit.json"
         self._receipt = self.folder / "admitted.json"
+        self._given: deque[dict[str, Any]] = deque(maxlen=_RECEIPTS)
 
     def admit(self, admission: Admission) -> None:
         """Tell the source what to admit from its next poll on."""
@@ -60,15 +64,20 @@ class Mailbox:
 
     def acknowledge(self, receipt: Receipt) -> None:
         """Tell the gate what was admitted."""
-        _write(self._receipt, asdict(receipt))
+        self._given.append(asdict(receipt))
+        _write(self._receipt, {"receipts": list(self._given)})
+
+    def receipts(self) -> list[Receipt]:
+        """What the source admitted of late, the latest last: a busy driver may ask when the next batch is under way."""
+        fields = _read(self._receipt) or {}
+        return [Receipt(**receipt) for receipt in fields.get("receipts", ())]
 
     def receipt(self) -> Receipt | None:
         """What the source last admitted."""
-        fields = _read(self._receipt)
-        return Receipt(**fields) if fields else None
+        return next(reversed(self.receipts()), None)
 
 
-def _write(path: Path, fields: Mapping[str, Any]) -> None:
+def _write(path: Path, fields: dict[str, Any]) -> None:
     fresh = path.with_suffix(f".{os.getpid()}.tmp")
     fresh.write_text(json.dumps(fields))
     os.replace(fresh, path)

@@ -6,7 +6,7 @@ import json
 import logging
 import threading
 import weakref
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 from pyspark import SparkContext
 from pyspark.sql.streaming.query import StreamingQuery
@@ -34,7 +34,7 @@ class Observer(Protocol):
 class Monitor:
     """Observes the streaming queries of one SparkContext. It only observes: it can neither delay nor fail a query."""
 
-    _of_context: weakref.WeakKeyDictionary[SparkContext, Monitor] = weakref.WeakKeyDictionary()
+    _of_context: ClassVar[weakref.WeakKeyDictionary[SparkContext, Monitor]] = weakref.WeakKeyDictionary()
     _lock = threading.Lock()
 
     def __init__(self, context: SparkContext) -> None:

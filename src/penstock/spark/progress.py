@@ -106,9 +106,7 @@ def parse_progress(text: str) -> Progress:
 
 
 def _phases(durations_ms: Mapping[str, float]) -> dict[str, float]:
-    phases = {
-        phase: round(sum(durations_ms.get(key, 0) for key in keys) / 1e3, 6) for phase, keys in _PHASES.items()
-    }
+    phases = {phase: round(sum(durations_ms.get(key, 0) for key in keys) / 1e3, 6) for phase, keys in _PHASES.items()}
     total = durations_ms.get("triggerExecution", 0) / 1e3
     phases["other"] = round(max(total - sum(phases.values()), 0.0), 6)
     return phases

@@ -64,6 +64,10 @@ def fast_settings() -> dict[str, str]:
 
 def _not_local(options: dict[str, str]) -> str | None:
     """Why the checkpoint is not on the driver's local disk, or None where it is, as far as the builder tells."""
+    if "spark.remote" in options or "SPARK_REMOTE" in os.environ:
+        return "a Spark Connect server keeps its own settings"
+    if "spark.master" not in options and "PYSPARK_GATEWAY_PORT" in os.environ:
+        return "spark-submit chose the master, and only it knows which"
     master = options.get("spark.master", os.environ.get("MASTER", "local"))
     if not master.startswith("local"):
         return f"master {master} needs a checkpoint that all machines see"

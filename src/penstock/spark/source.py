@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import tempfile
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -45,7 +46,10 @@ _MIN_ROWS_A_ROUND = 32
 class Replayable(Protocol):
     """What the source needs of a workload."""
 
-    items: int | None
+    @property
+    def items(self) -> int | None:
+        """How many there are; None where they never end."""
+        ...
 
     @property
     def schema_ddl(self) -> str:
@@ -181,7 +185,8 @@ class WorkloadReader(DataSourceStreamReader, SupportsTriggerAvailableNow):  # ty
     def _elapsed_s(self, start: Mapping[str, int]) -> float:
         """Seconds since the schedule began; from the first call on by the monotonic clock, which cannot step."""
         if self._available_now_s is not None:
-            return self._available_now_s - start["epoch_ms"] / 1e3
+            # A schedule that begins with this run began a moment after it was prepared.
+            return max(self._available_now_s - start["epoch_ms"] / 1e3, 0.0)
         if self._anchor_s is None:
             self._anchor_s = self._clock.monotonic_s() - (self._clock.wall_s() - start["epoch_ms"] / 1e3)
         return self._clock.monotonic_s() - self._anchor_s
@@ -200,16 +205,24 @@ def read_workload(
     """
     if SupportsTriggerAvailableNow is object:
         raise UnsupportedError(
-            f"the data source 'penstock' needs Spark 4.2 or later and this is {pyspark.__version__}: an older one never "
-            "tells a Python source where to start; upgrade pyspark, or attach to a file or Kafka query instead"
+            f"the data source 'penstock' needs Spark 4.2 or later and this is {pyspark.__version__}: an older one "
+            "never tells a Python source where to start; upgrade pyspark, or attach to a file or Kafka query instead"
         )
+    options = {"partitions": str(spark.sparkContext.defaultParallelism if partitions is None else partitions)}
+    if max_rows is not None:
+        options["maxRowsPerTrigger"] = str(max_rows)
+    for name in options:
+        _positive(options, name)
+    mailbox = tempfile.mkdtemp(prefix="penstock-gate-")
+    # Spark looks a source up at load(), not before: under one name for all, the latest workload would be read by all.
+    format_name = Path(mailbox).name
 
     class WorkloadSource(DataSource):
         """Bound to its workload; Spark ships the class to its Python processes by value."""
 
         @classmethod
         def name(cls) -> str:
-            return "penstock"
+            return format_name
 
         def schema(self) -> str:
             return workload.schema_ddl
@@ -219,10 +232,7 @@ def read_workload(
             return WorkloadReader(workload, self.options, binary=binary)
 
     spark.dataSource.register(WorkloadSource)
-    reader = spark.readStream.format("penstock").option("mailbox", tempfile.mkdtemp(prefix="penstock-gate-"))
-    if max_rows is not None:
-        reader = reader.option("maxRowsPerTrigger", max_rows)
-    return reader.option("partitions", partitions or spark.sparkContext.defaultParallelism)
+    return spark.readStream.format(format_name).options(mailbox=mailbox, **options)
 
 
 def _positive(options: Mapping[str, str], name: str) -> int | None:

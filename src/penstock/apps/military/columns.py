@@ -12,6 +12,8 @@ from penstock.workloads.workload import Columns
 
 try:
     import pyarrow as pa
+
+    from penstock.spark.arrow import packed
 except ImportError as error:
     raise MissingExtraError("pyarrow", "spark") from error
 
@@ -25,14 +27,6 @@ def record_batch(columns: Columns) -> Any:
     """
     arrays = [packed(column) if np.ndim(column) == 2 else pa.array(column) for column in columns.values()]
     return pa.RecordBatch.from_arrays(arrays, names=list(columns))
-
-
-def packed(rows: Any) -> Any:
-    """A 2-D array as a binary column; it keeps the array's memory."""
-    rows = np.ascontiguousarray(rows)
-    row_bytes = rows.shape[1] * rows.itemsize
-    ends = np.arange(len(rows) + 1, dtype=np.int32) * np.int32(row_bytes)
-    return pa.Array.from_buffers(pa.binary(), len(rows), [None, pa.py_buffer(ends), pa.py_buffer(rows)])
 
 
 def matrix(batch: Any, name: str, dtype: DTypeLike, width: int) -> NDArray[Any]:

@@ -21,23 +21,25 @@ RESULT_DDL = "id bigint, places binary, valid boolean, hash bigint"
 def explored(batch: Any) -> Any:
     """Stage B: adds the features of every coordinate."""
     from penstock.apps.military import columns, kernels
+    from penstock.spark.arrow import packed
 
     coordinates = columns.matrix(batch, "coordinates", np.int32, COORDINATES)
     features = np.empty((len(coordinates), COORDINATES, len(FEATURES)), dtype=np.int32)
     kernels.explore(terrain(), columns.vector(batch, "width"), coordinates, features)
     rows = features.reshape(len(features), COORDINATES * len(FEATURES))
-    return batch.drop_columns(["width"]).append_column("features", columns.packed(rows))
+    return batch.drop_columns(["width"]).append_column("features", packed(rows))
 
 
 def chosen(batch: Any) -> Any:
     """Stage C: adds the index of the best coordinate for every unit."""
     from penstock.apps.military import columns, kernels
+    from penstock.spark.arrow import packed
 
     features = columns.matrix(batch, "features", np.int32, COORDINATES * len(FEATURES))
     units = columns.matrix(batch, "units", np.uint8, UNITS)
     choices = np.empty((len(units), UNITS), dtype=np.uint8)
     kernels.choose(features.reshape(-1, COORDINATES, len(FEATURES)), units, WANTED, WEIGHTS, choices)
-    return batch.append_column("choices", columns.packed(choices))
+    return batch.append_column("choices", packed(choices))
 
 
 def validated(batch: Any) -> Any:

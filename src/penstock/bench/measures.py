@@ -1,0 +1,118 @@
+"""`make bench`: what Penstock costs and gains on this machine, each ratio measured side by side in one run.
+
+Prints a line for each measure and writes `bench.json`: name -> {ours, peer, ratio, unit, command}. A new measure is a
+function that returns `Measure`s, and a line in `MEASURES`.
+"""
+
+from __future__ import annotations
+
+import json
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from penstock.bench import fixed_cost
+from penstock.bench.run import RunSpec, prepare, run
+from penstock.bench.session import session
+
+COMMAND = "make bench"
+
+
+@dataclass(frozen=True)
+class Measure:
+    """Ours against a peer; `ratio` is ours / peer, and below 1 is better for us where the unit is a time."""
+
+    name: str
+    ours: float
+    peer: float
+    unit: str
+    what: str
+
+    @property
+    def ratio(self) -> float:
+        """Ours over the peer's."""
+        return self.ours / self.peer
+
+
+def fixed_costs() -> Iterator[Measure]:
+    """The fixed cost of a batch: profile `fast` against default Spark, and each further setting against `fast`."""
+    medians = fixed_cost.compare(["default", "fast", *fixed_cost.EXTRAS], rounds=2, progress=_say)
+    yield Measure("batch_fixed_cost", medians["fast"], medians["default"], "ms", "profile fast / default Spark")
+    for name in fixed_cost.EXTRAS:
+        yield Measure(f"batch_fixed_cost.{name}", medians[name], medians["fast"], "ms", f"fast + {name} / fast")
+
+
+def control_cost() -> Iterator[Measure]:
+    """Penstock's own work in a batch of 1 s: monitor, controller, gate and journal."""
+    _say("a run of Military Server, class test, for the cost of control")
+    with tempfile.TemporaryDirectory() as folder:
+        summary = run(RunSpec("military", "test"), Path(folder))
+    batch_ms = 1e3 * summary["batch_latency_s"]["mean"]
+    yield Measure("control_per_batch", summary["control"]["mean_ms"], batch_ms, "ms", "our work / trigger time")
+
+
+def military_kernels(rounds: int = 7) -> Iterator[Measure]:
+    """The Military kernels on one batch of about 1 s: as a Spark job, against the same kernels in two threads."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    from penstock.apps.military.app import run_stages
+    from penstock.apps.military.columns import record_batch
+    from penstock.apps.military.stages import STAGES
+
+    prepared = prepare(RunSpec("military", "test"))
+    middle = (prepared.workload.items or 0) // 2
+    batches = [record_batch(prepared.workload.columns(at, at + 4000)) for at in range(middle, middle + 16_000, 2000)]
+    outside, inside = [], []
+    with session("local[2]") as spark, ThreadPoolExecutor(2) as threads:
+        import pyarrow as pa
+
+        items = spark.createDataFrame(pa.Table.from_batches(batches)).repartition(2).cache()
+        items.count()
+        job = prepared.app.pipeline(items)
+        for number in range(rounds + 2):
+            _say(f"kernels inside and outside Spark, round {number + 1} of {rounds + 2}")
+            began_s = time.perf_counter()
+            list(threads.map(lambda batch: list(run_stages(STAGES, [batch])), batches))
+            middle_s = time.perf_counter()
+            job.write.format("noop").mode("overwrite").save()
+            if number >= 2:  # the first rounds warm both sides
+                outside.append(middle_s - began_s)
+                inside.append(time.perf_counter() - middle_s)
+    yield Measure(
+        "military_kernels",
+        1e3 * statistics.median(inside),
+        1e3 * statistics.median(outside),
+        "ms",
+        "one Spark job / the same kernels in two threads",
+    )
+
+
+MEASURES: tuple[Callable[[], Iterator[Measure]], ...] = (fixed_costs, control_cost, military_kernels)
+
+
+def main() -> None:
+    """Measure all, print and write."""
+    results: dict[str, dict[str, object]] = {}
+    for measures in MEASURES:
+        for measure in measures():
+            fields = asdict(measure)
+            results[fields.pop("name")] = {**fields, "ratio": measure.ratio, "command": COMMAND}
+            print(
+                f"{measure.name:32} {measure.ratio:7.3f}   ours {measure.ours:9.2f} {measure.unit}   "
+                f"peer {measure.peer:9.2f} {measure.unit}   {measure.what}",
+                flush=True,
+            )
+            Path("bench.json").write_text(json.dumps(results, indent=2) + "\n")
+    print("written to bench.json")
+
+
+def _say(text: str) -> None:
+    print(f"  ... {text}", file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    main()

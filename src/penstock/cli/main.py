@@ -1,0 +1,94 @@
+"""The command `penstock`: parses and prints; everything else is done below."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict
+from importlib.metadata import version
+from typing import Annotated
+
+import typer
+
+from penstock.apps import registry as apps
+from penstock.bench.doctor import examine, healthy
+from penstock.cli.running import demo_command, run_command
+from penstock.cli.tables import checks_table, console_here, names_table
+from penstock.control import registry as controllers
+from penstock.errors import BadInputError, MissingExtraError, PenstockError
+from penstock.patterns.registry import catalogue
+
+BAD_INPUT = 2
+UNHEALTHY = 1
+_EXTRAS = {"pyspark": "spark", "pyarrow": "spark", "pandas": "spark", "numba": "spark", "matplotlib": "report"}
+_LISTS = {"controllers": controllers.describe, "patterns": catalogue, "apps": apps.describe}
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+
+app = typer.Typer(
+    help="Keeps a Spark Structured Streaming query within its latency or throughput objective.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+app.command("run")(run_command)
+app.command("demo")(demo_command)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command line; what went wrong on purpose is one line on stderr and exit code 2."""
+    try:
+        app(args=None if arguments is None else list(arguments))
+    except PenstockError as error:
+        _refuse(error)
+    except ModuleNotFoundError as error:
+        if error.name not in _EXTRAS:
+            raise
+        _refuse(MissingExtraError(error.name, _EXTRAS[error.name]))
+
+
+def _refuse(error: PenstockError) -> None:
+    print("penstock:", " ".join(str(error).split()), file=sys.stderr)
+    sys.exit(BAD_INPUT)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"penstock {version('penstock')}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    show_version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """Keeps a Spark Structured Streaming query within its latency or throughput objective."""
+
+
+@app.command("list")
+def list_command(
+    what: Annotated[str, typer.Argument(metavar="controllers|patterns|apps", help="What to name.")],
+    as_json: AsJson = False,
+) -> None:
+    """Name the controllers, patterns or applications, with a line on each."""
+    if what not in _LISTS:
+        raise BadInputError("list", what, "no such list", f"write one of {', '.join(_LISTS)}")
+    lines = _LISTS[what]()
+    if as_json:
+        typer.echo(json.dumps(lines, ensure_ascii=False))
+    else:
+        console_here().print(names_table(lines))
+
+
+@app.command("doctor")
+def doctor_command(as_json: AsJson = False) -> None:
+    """Look for Python, Java, Spark, packages and a GPU, and say what to do about what is missing."""
+    checks = examine()
+    if as_json:
+        typer.echo(json.dumps({"ok": healthy(checks), "checks": [asdict(check) for check in checks]}))
+    else:
+        console_here().print(checks_table(checks))
+    if not healthy(checks):
+        raise typer.Exit(UNHEALTHY)

@@ -1,0 +1,136 @@
+"""The commands that run something: `run` and `demo`."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+
+from penstock.bench import demo as demonstration
+from penstock.bench import picture
+from penstock.bench.run import RunSpec, RunState, Tick, prepare, run
+from penstock.cli.tables import console_here, summary_table
+from penstock.cli.views import SilentView, view_of
+from penstock.cli.watch import INTERRUPTED, stderr_kept, stdout_to_stderr, watch
+from penstock.errors import BadInputError
+from penstock.journal import read
+from penstock.slo import Slo
+from penstock.units import parse_count
+
+WRONG_OUTPUT = 1
+
+
+def run_command(
+    app: Annotated[str, typer.Argument(help="The application; `penstock list apps` names them.")],
+    size_class: Annotated[str, typer.Option("--class", help="How much work: test, small, medium or large.")] = "small",
+    slo: Annotated[str, typer.Option(help="The objective: '1 s ± 10%', '<= 2 s', '>= 50k/s'.")] = "1 s ± 10%",
+    controller: Annotated[str, typer.Option(help="Who decides; `penstock list controllers` names them.")] = "pmbaf",
+    settings: Annotated[
+        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="A setting of the controller; repeatable.")
+    ] = None,
+    arrivals: Annotated[
+        str, typer.Option(help="saturated, or a pattern of items a second: 'wave:min=1k,max=5k,period=30s'.")
+    ] = "saturated",
+    cost: Annotated[str, typer.Option(help="thesis, or a pattern over the item index.")] = "thesis",
+    seed: Annotated[int, typer.Option(help="Makes other items of the same kind.")] = 1,
+    size: Annotated[str | None, typer.Option(metavar="N", help="The first batch size, e.g. 2k.")] = None,
+    master: Annotated[str, typer.Option(help="Where Spark runs.")] = "local[2]",
+    out: Annotated[Path | None, typer.Option(metavar="DIR", help="Where journal and summary go.")] = None,
+    png: Annotated[Path | None, typer.Option(metavar="FILE", help="Draw the run into this file.")] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print the summary as one JSON object, nothing else.")
+    ] = False,
+) -> None:
+    """Run an application on Spark under a controller, and say how well the objective was kept."""
+    spec = RunSpec(
+        app=app,
+        size_class=size_class,
+        slo=slo,
+        controller=controller,
+        settings=parse_settings(settings or []),
+        arrivals=arrivals,
+        cost=cost,
+        seed=seed,
+        size=None if size is None else parse_count(size, "size"),
+        master=master,
+    )
+    prepare(spec)
+    if png is not None:
+        picture.check(png)
+    folder = out or Path("runs") / f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{app}-{controller}"
+    console = console_here()
+    if as_json:
+        with stdout_to_stderr():
+            summary = watch(lambda tick, stop: run(spec, folder, tick, stop), SilentView())
+    else:
+        summary = _run_watched(spec, folder, console)
+    if png is not None and summary["batches"]:
+        picture.draw(read(folder / "journal.jsonl"), Slo.parse(slo), png)
+    if as_json:
+        typer.echo(json.dumps(summary, ensure_ascii=False))
+    else:
+        console.print(summary_table([summary]))
+        _print_paths(console, [folder / "journal.jsonl", folder / "summary.json", *([png] if png else [])])
+    _exit_as([summary])
+
+
+def demo_command(
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Where journals, summaries and pictures go.")] = Path("demo"),
+) -> None:
+    """Run the same stream with an adaptive and a fixed batch size, and show both; takes two to three minutes."""
+    console = console_here()
+    found = demonstration.demonstrate(out, lambda spec, folder: _run_watched(spec, folder, console))
+    summaries = [found.adaptive, *([found.fixed] if found.fixed else [])]
+    console.print()
+    console.print(summary_table(summaries))
+    _print_paths(console, found.pictures)
+    _exit_as(summaries)
+
+
+def parse_settings(texts: Sequence[str]) -> dict[str, str]:
+    """The settings of repeated `--set KEY=VALUE`.
+
+    >>> parse_settings(["step=10%", "sample=5"])
+    {'step': '10%', 'sample': '5'}
+    """
+    settings: dict[str, str] = {}
+    for text in texts:
+        key, equals, value = (piece.strip() for piece in text.partition("="))
+        if not (key and equals and value):
+            raise BadInputError("set", text, "not KEY=VALUE", "write e.g. --set step=10%")
+        if key in settings:
+            raise BadInputError("set", text, f"{key} is given twice", "give it once")
+        settings[key] = value
+    return settings
+
+
+def _run_watched(spec: RunSpec, folder: Path, console: Console) -> dict[str, Any]:
+    with stderr_kept() as send:
+
+        def job(tick: Tick, stop: threading.Event) -> dict[str, Any]:
+            def told(state: RunState) -> None:
+                if console.is_terminal:
+                    send(state.journal.with_name("spark.log"))
+                tick(state)
+
+            return run(spec, folder, told, stop)
+
+        return watch(job, view_of(spec, console))
+
+
+def _print_paths(console: Console, paths: Sequence[Path]) -> None:
+    for path in paths:
+        console.print(str(path), markup=False, highlight=False, soft_wrap=True)
+
+
+def _exit_as(summaries: Sequence[dict[str, Any]]) -> None:
+    if any(summary["interrupted"] for summary in summaries):
+        raise typer.Exit(INTERRUPTED)
+    if any(summary["digest_ok"] is False for summary in summaries):
+        raise typer.Exit(WRONG_OUTPUT)

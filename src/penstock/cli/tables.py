@@ -1,0 +1,85 @@
+"""Results as tables for people."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from penstock.bench.doctor import Check
+from penstock.cli.board import percent
+from penstock.units import format_count, format_duration
+
+_FILE_WIDTH = 200
+
+Summary = Mapping[str, Any]
+_DIGEST = {True: "correct", False: "WRONG: the digest is not the known one", None: "not checked: the run was cut short"}
+
+
+def console_here() -> Console:
+    """The console on stdout; where that is no terminal, lines are not broken at a width that nobody has."""
+    console = Console()
+    return console if console.is_terminal else Console(width=_FILE_WIDTH)
+
+
+def summary_table(summaries: Sequence[Summary]) -> Table:
+    """One column a run, one line a measure."""
+    table = Table(
+        title=f"SLO {summaries[0]['slo']}", title_justify="left", box=None, pad_edge=False, padding=(0, 2, 0, 0)
+    )
+    table.add_column("")
+    for summary in summaries:
+        table.add_column(str(summary["spec"]["controller"]), justify="right" if len(summaries) > 1 else "left")
+    table.add_column("", style="dim")
+    for name, cells, meaning in _lines(summaries):
+        table.add_row(name, *cells, meaning)
+    return table
+
+
+def _lines(summaries: Sequence[Summary]) -> Iterable[tuple[str, list[str], str]]:
+    parts = list(dict.fromkeys(part for summary in summaries for part in summary["patterns"]))
+    yield "B-SLH", [percent(each["b_slh"]) for each in summaries], "batches that met the objective"
+    yield "I-SLH", [percent(each["i_slh"]) for each in summaries], "items in such batches"
+    for part in parts:
+        yield f"  {part}", [percent(each["patterns"].get(part, {}).get("i_slh")) for each in summaries], "I-SLH there"
+    yield "MAD-D", [percent(each["mad_d"]) for each in summaries], "mean distance from the target"
+    yield "SD-D", [percent(each["sd_d"]) for each in summaries], "root mean square distance"
+    for rank in ("p50", "p95", "p99"):
+        yield f"latency {rank}", [_duration(each["latency_s"][rank]) for each in summaries], ""
+    yield "throughput", [_rate(each["throughput_per_s"]) for each in summaries], "items a second of wall time"
+    yield "batches", [str(each["batches"]) for each in summaries], ""
+    yield "items", [format_count(each["items"]) for each in summaries], ""
+    yield "control", [_control(each["control"]) for each in summaries], "time spent deciding, a batch"
+    yield "output", [_DIGEST[each["digest_ok"]] for each in summaries], ""
+
+
+def names_table(lines: Mapping[str, str]) -> Table:
+    """Names with a line on each."""
+    table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
+    for name, line in lines.items():
+        table.add_row(name, line)
+    return table
+
+
+def checks_table(checks: Sequence[Check]) -> Table:
+    """What doctor found."""
+    table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
+    for check in checks:
+        state = "[green]ok[/]" if check.ok else "[bold red]missing[/]" if check.needed else "[yellow]absent[/]"
+        table.add_row(state, check.name, check.version or "-", check.advice.replace("[", r"\["))
+    return table
+
+
+def _duration(value: float | None) -> str:
+    return "-" if value is None else format_duration(float(f"{value:.3g}"))
+
+
+def _rate(value: float | None) -> str:
+    return "-" if value is None else f"{format_count(float(f'{value:.3g}'))}/s"
+
+
+def _control(control: Mapping[str, float | None]) -> str:
+    mean_ms, share = control["mean_ms"], control["share_percent"]
+    return "-" if mean_ms is None or share is None else f"{mean_ms:.1f} ms ({share:.2f}%)"

@@ -1,0 +1,205 @@
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import pytest
+
+from penstock.control.base import BaseController
+from penstock.control.faf import Faf
+from penstock.control.fixed import Fixed
+from penstock.errors import UnsupportedError
+from penstock.journal import Journal, read
+from penstock.loop import Loop
+from penstock.sample import BatchSample, Decision, Status
+from penstock.slo import Slo
+from penstock.testing.fakes import FakeGate
+
+SLO = Slo.parse("1 s ± 10%")
+SLOW, GOOD, QUICK = 2.0, 1.0, 0.2
+
+
+def sample(batch_id: int, processing_s: float = QUICK, **fields: object) -> BatchSample:
+    return BatchSample(**{"batch_id": batch_id, "size": 100, "items": 100, "processing_s": processing_s, **fields})
+
+
+class Failing(BaseController):
+    """Fails on every second batch, after it has spoilt its own memory."""
+
+    def plan(self, ratio: float) -> float:
+        return self.size + 1
+
+    def decide(self, sample: BatchSample) -> Decision:
+        if sample.batch_id % 2:
+            self.size = 1e9
+            raise ZeroDivisionError("a bug")
+        return super().decide(sample)
+
+
+class Babbling(BaseController):
+    def plan(self, ratio: float) -> float:
+        return self.size
+
+    def decide(self, sample: BatchSample) -> Decision:
+        answers = [None, 250, Decision, "more", lambda: Decision(math.nan, "nan")]
+        answer = answers[sample.batch_id % len(answers)]
+        return answer() if callable(answer) and answer is not Decision else answer  # type: ignore[return-value]
+
+
+class BrokenGate(FakeGate):
+    def __init__(self, failures: int) -> None:
+        super().__init__()
+        self.failures = failures
+
+    def apply(self, decision: Decision) -> None:
+        if self.failures:
+            self.failures -= 1
+            raise UnsupportedError("not now")
+        super().apply(decision)
+
+    def restore(self) -> None:
+        raise OSError("the session is gone")
+
+
+@pytest.fixture
+def journal(tmp_path: Path) -> Journal:
+    return Journal.open(tmp_path / "run.jsonl", {})
+
+
+def events(journal: Journal) -> list[str]:
+    return [event.name for event in read(journal._path).events]
+
+
+def test_a_refined_sample_replaces_its_estimate_in_the_controllers_memory(journal: Journal):
+    gate = FakeGate()
+    loop = Loop(SLO, Faf(SLO, 100, step=10), gate, journal)
+    loop.start()
+    loop.observe(sample(0, QUICK, confirmed=False))
+    loop.observe(sample(0, QUICK, confirmed=False))
+    loop.observe(sample(0, SLOW))
+    assert [decision.size for decision in gate.applied] == [100, 110, 90]
+    loop.observe(sample(1, QUICK))
+    assert loop.size == 100
+
+
+def test_a_sample_of_an_older_batch_decides_nothing(journal: Journal):
+    gate = FakeGate()
+    loop = Loop(SLO, Faf(SLO, 100), gate, journal)
+    loop.observe(sample(5))
+    assert loop.observe(sample(4, SLOW)) is None
+    assert gate.size == 110
+
+
+def test_a_controller_that_raises_leaves_the_last_good_size_and_its_memory_of_before(journal: Journal):
+    gate = FakeGate()
+    loop = Loop(SLO, Failing(SLO, 100), gate, journal)
+    loop.start()
+    for batch_id in range(4):
+        loop.observe(sample(batch_id))
+    assert [decision.size for decision in gate.applied] == [100, 101, 102]
+    assert events(journal) == ["controller-fault"] * 2
+
+
+def test_a_controller_that_returns_nonsense_leaves_the_last_good_size(journal: Journal):
+    gate = FakeGate()
+    loop = Loop(SLO, Babbling(SLO, 100), gate, journal)
+    loop.start()
+    for batch_id in range(5):
+        assert loop.observe(sample(batch_id)) is None
+    assert (gate.size, loop.size) == (100, 100)
+    assert events(journal) == ["controller-fault"] * 5
+
+
+def test_a_gate_that_failed_is_tried_again_also_when_the_decision_is_the_same(journal: Journal):
+    gate = BrokenGate(failures=2)
+    loop = Loop(SLO, Fixed(SLO, 50), gate, journal)
+    loop.start()
+    loop.observe(sample(0))
+    assert gate.size is None
+    loop.observe(sample(1))
+    assert gate.size == 50
+    loop.observe(sample(2))
+    assert len(gate.applied) == 1
+    assert [record.applied for record in read(journal._path).decisions] == [False, False, True]
+
+
+def test_a_gate_that_cannot_restore_does_not_stop_the_end(journal: Journal):
+    Loop(SLO, Fixed(SLO, 50), BrokenGate(failures=0), journal).stop("enough")
+    assert events(journal) == ["gate-fault", "detached"]
+
+
+@pytest.mark.parametrize("status", [s for s in Status if s is not Status.OK])
+def test_an_ignored_batch_trains_nobody_but_is_journaled(journal: Journal, status: Status):
+    gate = FakeGate()
+    loop = Loop(SLO, Faf(SLO, 100), gate, journal)
+    assert loop.observe(sample(0, SLOW, status=status)) is None
+    assert gate.applied == []
+    assert read(journal._path).samples[0].status is status
+
+
+def test_blindness_gives_the_users_limit_back_once_and_the_first_usable_batch_takes_it_again(journal: Journal):
+    gate = FakeGate()
+    loop = Loop(SLO, Fixed(SLO, 50), gate, journal, patience=3)
+    loop.start()
+    for batch_id in range(2):
+        loop.observe(sample(batch_id, status=Status.CLOCK_STEP))
+    assert not gate.restored
+    for batch_id in range(2, 9):
+        loop.observe(sample(batch_id, status=Status.CLOCK_STEP))
+    assert gate.restored
+    assert events(journal) == ["gave-up"]
+    loop.observe(sample(9, GOOD))
+    assert [decision.size for decision in gate.applied] == [50, 50]
+
+
+def test_a_measure_that_nobody_can_take_is_blindness(journal: Journal):
+    gate = FakeGate()
+    loop = Loop(Slo.parse("<= 2 s end-to-end"), Fixed(SLO, 50), gate, journal, patience=3)
+    for batch_id in range(3):
+        loop.observe(sample(batch_id, wait_s=None))
+    assert gate.restored
+
+
+@pytest.mark.parametrize("status", [Status.EMPTY, Status.WARM_UP])
+def test_idle_and_warm_up_batches_are_not_blindness(journal: Journal, status: Status):
+    gate = FakeGate()
+    loop = Loop(SLO, Fixed(SLO, 50), gate, journal, patience=3)
+    for batch_id in range(30):
+        loop.observe(sample(batch_id, status=status))
+    assert not gate.restored
+
+
+def test_estimates_alone_never_give_up(journal: Journal):
+    gate = FakeGate()
+    loop = Loop(SLO, Fixed(SLO, 50), gate, journal, patience=3)
+    for batch_id in range(30):
+        loop.observe(sample(batch_id, status=Status.FAILED, confirmed=False))
+    assert not gate.restored
+
+
+def test_observing_applies_nothing_and_decides_from_the_size_that_really_ran(journal: Journal):
+    gate = FakeGate()
+    loop = Loop(SLO, Faf(SLO, 100, step=10), gate, journal, observe_only=True, patience=2)
+    loop.start()
+    loop.observe(sample(0, QUICK, size=700))
+    for batch_id in range(1, 5):
+        loop.observe(sample(batch_id, status=Status.CLOCK_STEP))
+    loop.stop("enough")
+    assert (gate.applied, gate.restored) == ([], False)
+    decisions = read(journal._path).decisions
+    assert [(record.decision.size, record.applied) for record in decisions] == [(100, False), (710, False)]
+
+
+def test_a_full_disk_does_not_stop_the_loop(journal: Journal, monkeypatch: pytest.MonkeyPatch):
+    def full(line: bytes) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(journal, "_append", full)
+    gate = FakeGate()
+    loop = Loop(SLO, Faf(SLO, 100, step=10), gate, journal)
+    loop.start()
+    loop.observe(sample(0))
+    loop.stop("enough")
+    assert gate.size == 110
+    assert gate.restored
+    assert journal.lost == 4
