@@ -1,7 +1,7 @@
 """The program that the tests of this folder kill: gated queries on a local Spark, all they keep in one folder.
 
 Run as `python child.py SCENARIO FOLDER PROFILE QUERIES ITEMS SIZE`. Markers in the folder are how test and workers talk:
-`attached` opens the stages, `broken` makes them raise.
+`attached` opens the stages, `waiting` says that one waits for it, `broken` makes them raise.
 """
 
 from __future__ import annotations
@@ -67,10 +67,10 @@ class Run:
 
         return penstock.attach(
             query,
-            "100 ms ± 10%",
+            "5 s ± 10%",
             "faf",
             size=self.size,
-            min_size=self.size / 2,
+            min_size=self.size,
             max_size=self.size * 1.2,
             journal=self.folder / str(query.name) / "journal.jsonl",
         )
@@ -85,6 +85,7 @@ def stage_of(attached: str, broken: str) -> Callable[[Iterator[Any]], Iterator[A
 
         deadline_s = time.monotonic() + WAIT_S
         while not Path(attached).exists() and time.monotonic() < deadline_s:
+            Path(attached).with_name("waiting").touch()
             time.sleep(0.01)
         for batch in batches:
             ids = batch.column("id").to_numpy()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -75,6 +76,12 @@ def incoming_too(tmp_path: Path) -> Incoming:
     return Incoming(tmp_path / "too")
 
 
+def covers(seen: list[float], all_sizes: list[int]) -> bool:
+    """Whether the sizes that a handle saw are those of all batches but the first two: `attach` may come during one."""
+    known = [size for size in seen if math.isfinite(size)]
+    return known == all_sizes[len(all_sizes) - len(known) :] and len(known) >= max(len(all_sizes) - 2, 1)
+
+
 Start = Callable[..., "StreamingQuery"]
 Until = Callable[[Callable[[], object]], None]
 Sizes = Callable[["StreamingQuery"], list[int]]
@@ -120,3 +127,8 @@ def sizes() -> Sizes:
         return [progress["numInputRows"] for progress in query.recentProgress if progress["numInputRows"]]
 
     return rows
+
+
+@pytest.fixture(name="covers")
+def _covers() -> Callable[[list[float], list[int]], bool]:
+    return covers

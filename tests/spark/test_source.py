@@ -111,5 +111,5 @@ def test_a_bad_number_is_refused_before_spark_is_asked(spark: SparkSession, bad:
 
 def test_a_bad_option_by_hand_fails_the_query_with_its_name(spark: SparkSession, start) -> None:
     reader = read_workload(spark, saturated(10)).option("partitions", "several")
-    with pytest.raises(Exception, match="partitions = 'several': not a positive whole number"):  # noqa: PT012
+    with pytest.raises(Exception, match="partitions = 'several': not a positive whole number"):
         start(reader.load(), availableNow=True).awaitTermination(90)

@@ -7,11 +7,13 @@ import os
 import signal
 import threading
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from penstock.bench import demo
 from penstock.bench.doctor import Check
 from penstock.bench.run import RunSpec, RunState, Tick
 from penstock.cli import main as cli
@@ -72,6 +74,8 @@ class FakeRun:
 def fake(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> FakeRun:
     fake = FakeRun()
     monkeypatch.setattr(running, "run", fake)
+    monkeypatch.setattr(demo, "run", fake)
+    monkeypatch.setattr(demo, "session", lambda master: nullcontext())
     monkeypatch.chdir(tmp_path)
     return fake
 
@@ -121,10 +125,10 @@ def test_plain_output_has_progress_lines_and_the_summary(fake: FakeRun, capfd: p
     assert "here/journal.jsonl" in said
 
 
-def test_each_run_without_out_gets_a_folder_under_runs(fake: FakeRun) -> None:
+def test_a_run_without_out_leaves_nothing_behind(fake: FakeRun, tmp_path: Path) -> None:
     assert call("run", "military", "--json") == 0
-    assert fake.outs[0].parent == Path("runs")
-    assert (fake.outs[0] / "summary.json").exists()
+    assert not fake.outs[0].exists()
+    assert not list(tmp_path.iterdir())
 
 
 def test_png_is_drawn(fake: FakeRun, tmp_path: Path) -> None:
@@ -288,6 +292,16 @@ def test_demo_runs_both_and_draws_both(fake: FakeRun, capfd: pytest.CaptureFixtu
     for name in ("adaptive.png", "comparison.png"):
         assert f"show/{name}" in said
         assert (tmp_path / "show" / name).exists()
+
+
+def test_demo_cuts_long_runs_and_still_compares(fake: FakeRun, tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    found = demo.demonstrate(
+        tmp_path / "show", lambda spec, job: job(lambda state: None, threading.Event()), limit_s=10.0
+    )
+    assert [summary["interrupted"] for summary in found.summaries] == [True, True]
+    assert found.stopped is False
+    assert found.pictures[-1].exists()
 
 
 def test_demo_stops_after_ctrl_c(fake: FakeRun) -> None:

@@ -50,6 +50,12 @@ def test_batches_without_a_measure_are_left_out() -> None:
     assert trace_of(recording([1.0, float("nan"), 1.5]), HOLD).values == [1.0, 1.5]
 
 
+def test_empty_batches_are_left_out() -> None:
+    run = recording([1.0, 1.5])
+    run.samples.append(BatchSample(9, size=0.0, items=0, processing_s=0.1, status=Status.EMPTY, started_s=60.0))
+    assert trace_of(run, HOLD).values == [1.0, 1.5]
+
+
 def test_a_run_without_batches_is_refused() -> None:
     with pytest.raises(BadInputError, match="let the run last longer"):
         trace_of(Recording(), HOLD)

@@ -32,7 +32,9 @@ def workload(arrivals: str = "constant:rate=100", items: int | None = 1000, **fi
 class Rig:
     """A reader with a hand-moved clock, and the offset that Spark would keep for it."""
 
-    def __init__(self, workload: Workload, options: Mapping[str, str] | None = None, folder: Path | None = None) -> None:
+    def __init__(
+        self, workload: Workload, options: Mapping[str, str] | None = None, folder: Path | None = None
+    ) -> None:
         self.clock = ManualClock(_wall_s=1_000.0)
         box = {"mailbox": str(folder)} if folder else {}
         self.options = {**box, **(options or {})}
@@ -107,7 +109,9 @@ def test_the_receipt_tells_wait_backlog_load_and_part(tmp_path: Path):
     rig.plan(ReadMaxRows(100))
     assert Mailbox(tmp_path).receipt() == Receipt(0, 100, wait_s=pytest.approx(2.99), backlog=200, load=2, part="light")
     rig.plan(ReadMaxRows(100))
-    assert Mailbox(tmp_path).receipt() == Receipt(100, 200, wait_s=pytest.approx(1.99), backlog=100, load=6, part="heavy")
+    assert Mailbox(tmp_path).receipt() == Receipt(
+        100, 200, wait_s=pytest.approx(1.99), backlog=100, load=6, part="heavy"
+    )
 
 
 @given(st.lists(st.tuples(st.floats(0, 5), st.floats(-5000, 5000)), max_size=12))

@@ -51,11 +51,12 @@ class Trace:
 
 
 def trace_of(recording: Recording, slo: Slo) -> Trace:
-    """The batches that were measured, against seconds since the first one.
+    """The batches that had something in them and were measured, against seconds since the first one.
 
     Where a start is not known, batches stand one after another without a pause.
     """
-    measured = [(value, each) for each in recording.samples if (value := slo.measure(each)) is not None]
+    filled = [sample for sample in recording.samples if sample.size > 0]
+    measured = [(value, each) for each in filled if (value := slo.measure(each)) is not None]
     seen = [
         (value, sample) for value, sample in measured if math.isfinite(value) and math.isfinite(sample.processing_s)
     ]

@@ -7,6 +7,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from penstock.bench.demo import mean_size
 from penstock.bench.results_page import page
 from penstock.bench.run import RunSpec, RunState, Tick, run
 from penstock.bench.session import session
@@ -30,8 +31,7 @@ def main() -> None:
             size = None
             if controller == "fixed":
                 # What a careful user would set by hand: the mean batch of a run that held the target.
-                held = summaries["pmbaf"]
-                size = float(round(held["items"] / held["batches"]))
+                size = mean_size(summaries["pmbaf"])
             out = Path(folder) / controller
             spec = RunSpec("military", SIZE_CLASS, slo=SLO, controller=controller, size=size)
             summaries[controller] = run(spec, out, _progress(controller))

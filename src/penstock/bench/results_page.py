@@ -26,7 +26,8 @@ Military Server, class {size_class}, SLO {slo} on processing latency, saturated 
 after another in one session. Made by `{command}` on {today}: {machine}, Spark {spark}, `local[2]`, no GPU.
 
 One run each on a shared machine: differences of a few points are noise. All settings are the defaults of a live query:
-steps of 10% of the size (PID: gains of 10%, 15% and 3%), ramp-up from 1000 items. `fixed` has the mean batch of the
+steps of 20% of the size (PBAF, PBAF-WT and PMBAF, which take fractions of a step: 50%; PID: gains of 30%, 80% and 0%),
+ramp-up from 1000 items. `fixed` has the mean batch of the
 PMBAF run, which nobody knows before that run. The first batch of each run is warm-up and does not count.
 
 Hits are the percent of items (I-SLH) or batches (B-SLH) inside the band; distances (MAD-D, SD-D) are percent of the
@@ -60,8 +61,8 @@ def page(summaries: Summaries, slo: str, size_class: str, command: str) -> str:
             _hits(summaries),
             "\n## By load pattern\n\nPercent of items inside the band.\n",
             _patterns(summaries),
-            "\n## Where the time goes\n\nMean seconds of a trigger by phase, and our own work (monitor, controller, gate, "
-            "journal).\n",
+            "\n## Where the time goes\n\nMean seconds of a trigger by phase, and our own work (monitor,\n"
+            "controller, gate, journal).\n",
             _phases(summaries),
             _PUBLISHED_INTRO,
             _published(summaries),

@@ -17,13 +17,14 @@ if TYPE_CHECKING:
 def session(master: str, profile: str = "fast") -> Iterator[SparkSession]:
     """A session of our own, stopped at the end; one that is already active is used and left alone."""
     try:
+        from pyspark import SparkContext
         from pyspark.sql import SparkSession
     except ModuleNotFoundError as error:
         raise MissingExtraError("pyspark", "spark") from error
     from penstock.spark.session import configure
 
-    if (active := SparkSession.getActiveSession()) is not None:
-        yield active
+    if SparkContext._active_spark_context is not None:
+        yield SparkSession.builder.getOrCreate()
         return
     log4j = resources.files("penstock.bench").joinpath("log4j2.properties")
     builder = (

@@ -28,7 +28,7 @@ def span(slo: Slo) -> tuple[float, float]:
     if slo.kind is Kind.HOLD:
         reach = slo.target * slo.tolerance * ROWS / 3
         return slo.target - reach, slo.target + reach
-    return 0.0, slo.target * (ROWS / 8 if slo.kind is Kind.AT_MOST else 2.0)
+    return 0.0, slo.target * ROWS / (8 if slo.kind is Kind.AT_MOST else 5)
 
 
 def band_plot(samples: Sequence[BatchSample], slo: Slo, columns: int) -> Text:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import tempfile
 import threading
 from collections.abc import Sequence
-from datetime import UTC, datetime
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -17,7 +18,7 @@ from penstock.bench import picture
 from penstock.bench.run import RunSpec, RunState, Tick, prepare, run
 from penstock.cli.tables import console_here, summary_table
 from penstock.cli.views import SilentView, view_of
-from penstock.cli.watch import INTERRUPTED, stderr_kept, stdout_to_stderr, watch
+from penstock.cli.watch import INTERRUPTED, Job, stderr_kept, stdout_to_stderr, watch
 from penstock.errors import BadInputError
 from penstock.journal import read
 from penstock.slo import Slo
@@ -41,7 +42,7 @@ def run_command(
     seed: Annotated[int, typer.Option(help="Makes other items of the same kind.")] = 1,
     size: Annotated[str | None, typer.Option(metavar="N", help="The first batch size, e.g. 2k.")] = None,
     master: Annotated[str, typer.Option(help="Where Spark runs.")] = "local[2]",
-    out: Annotated[Path | None, typer.Option(metavar="DIR", help="Where journal and summary go.")] = None,
+    out: Annotated[Path | None, typer.Option(metavar="DIR", help="Keep journal, summary and output here.")] = None,
     png: Annotated[Path | None, typer.Option(metavar="FILE", help="Draw the run into this file.")] = None,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print the summary as one JSON object, nothing else.")
@@ -63,21 +64,32 @@ def run_command(
     prepare(spec)
     if png is not None:
         picture.check(png)
-    folder = out or Path("runs") / f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{app}-{controller}"
-    console = console_here()
-    if as_json:
-        with stdout_to_stderr():
-            summary = watch(lambda tick, stop: run(spec, folder, tick, stop), SilentView())
-    else:
-        summary = _run_watched(spec, folder, console)
-    if png is not None and summary["batches"]:
-        picture.draw(read(folder / "journal.jsonl"), Slo.parse(slo), png)
+    with ExitStack() as stack:
+        folder = out or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="penstock-run-")))
+        summary = _run(spec, folder, png, as_json)
     if as_json:
         typer.echo(json.dumps(summary, ensure_ascii=False))
     else:
+        console = console_here()
         console.print(summary_table([summary]))
-        _print_paths(console, [folder / "journal.jsonl", folder / "summary.json", *([png] if png else [])])
-    _exit_as([summary])
+        kept = [out / "journal.jsonl", out / "summary.json"] if out else []
+        _print_paths(console, [*kept, *([png] if png else [])])
+    _exit_as([summary], summary["interrupted"])
+
+
+def _run(spec: RunSpec, folder: Path, png: Path | None, as_json: bool) -> dict[str, Any]:
+
+    def job(tick: Tick, stop: threading.Event) -> dict[str, Any]:
+        return run(spec, folder, tick, stop)
+
+    if as_json:
+        with stdout_to_stderr():
+            summary = watch(job, SilentView())
+    else:
+        summary = _watch_on(console_here(), spec, job)
+    if png is not None and summary["batches"]:
+        picture.draw(read(folder / "journal.jsonl"), Slo.parse(spec.slo), png)
+    return summary
 
 
 def demo_command(
@@ -85,12 +97,11 @@ def demo_command(
 ) -> None:
     """Run the same stream with an adaptive and a fixed batch size, and show both; takes two to three minutes."""
     console = console_here()
-    found = demonstration.demonstrate(out, lambda spec, folder: _run_watched(spec, folder, console))
-    summaries = [found.adaptive, *([found.fixed] if found.fixed else [])]
+    found = demonstration.demonstrate(out, lambda spec, job: _watch_on(console, spec, job))
     console.print()
-    console.print(summary_table(summaries))
+    console.print(summary_table(found.summaries))
     _print_paths(console, found.pictures)
-    _exit_as(summaries)
+    _exit_as(found.summaries, found.stopped)
 
 
 def parse_settings(texts: Sequence[str]) -> dict[str, str]:
@@ -110,18 +121,18 @@ def parse_settings(texts: Sequence[str]) -> dict[str, str]:
     return settings
 
 
-def _run_watched(spec: RunSpec, folder: Path, console: Console) -> dict[str, Any]:
+def _watch_on(console: Console, spec: RunSpec, job: Job[dict[str, Any]]) -> dict[str, Any]:
     with stderr_kept() as send:
 
-        def job(tick: Tick, stop: threading.Event) -> dict[str, Any]:
+        def quiet(tick: Tick, stop: threading.Event) -> dict[str, Any]:
             def told(state: RunState) -> None:
                 if console.is_terminal:
                     send(state.journal.with_name("spark.log"))
                 tick(state)
 
-            return run(spec, folder, told, stop)
+            return job(told, stop)
 
-        return watch(job, view_of(spec, console))
+        return watch(quiet, view_of(spec, console))
 
 
 def _print_paths(console: Console, paths: Sequence[Path]) -> None:
@@ -129,8 +140,8 @@ def _print_paths(console: Console, paths: Sequence[Path]) -> None:
         console.print(str(path), markup=False, highlight=False, soft_wrap=True)
 
 
-def _exit_as(summaries: Sequence[dict[str, Any]]) -> None:
-    if any(summary["interrupted"] for summary in summaries):
+def _exit_as(summaries: Sequence[dict[str, Any]], stopped: bool) -> None:
+    if stopped:
         raise typer.Exit(INTERRUPTED)
     if any(summary["digest_ok"] is False for summary in summaries):
         raise typer.Exit(WRONG_OUTPUT)

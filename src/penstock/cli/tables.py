@@ -15,7 +15,7 @@ from penstock.units import format_count, format_duration
 _FILE_WIDTH = 200
 
 Summary = Mapping[str, Any]
-_DIGEST = {True: "correct", False: "WRONG: the digest is not the known one", None: "not checked: the run was cut short"}
+_DIGEST = {True: "correct", False: "WRONG", None: "not checked"}
 
 
 def console_here() -> Console:
@@ -52,7 +52,7 @@ def _lines(summaries: Sequence[Summary]) -> Iterable[tuple[str, list[str], str]]
     yield "batches", [str(each["batches"]) for each in summaries], ""
     yield "items", [format_count(each["items"]) for each in summaries], ""
     yield "control", [_control(each["control"]) for each in summaries], "time spent deciding, a batch"
-    yield "output", [_DIGEST[each["digest_ok"]] for each in summaries], ""
+    yield "output", [_DIGEST[each["digest_ok"]] for each in summaries], "digest of a whole run"
 
 
 def names_table(lines: Mapping[str, str]) -> Table:

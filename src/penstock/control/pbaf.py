@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Mapping
+from typing import ClassVar, Literal
 
 from penstock.control.step import Step, StepController
 from penstock.errors import BadInputError
@@ -58,6 +59,9 @@ class Pbaf(StepController):
     >>> controller.decide(BatchSample(batch_id=0, size=100, items=100, processing_s=0.030)).reason
     'latency 30 ms is under 45 ms: +6.7% to 107'
     """
+
+    live_defaults: ClassVar[Mapping[str, object]] = {"warm_up": True, "step": "50%"}
+    """Above the target, (r - 1) / 0.6 of 50% is 0.83 (r - 1): nearly the whole error where latency follows size."""
 
     def __init__(self, slo: Slo, size: float, step: Step | float | str = 10, lower: Lower = "printed") -> None:
         super().__init__(slo, size, step)

@@ -38,7 +38,8 @@ class Pid(BaseController):
     'latency 700 ms is under 900 ms: -2% to 127'
     """
 
-    live_defaults: ClassVar[Mapping[str, object]] = {"warm_up": True, "kp": "10%", "ki": "15%", "kd": "3%"}
+    live_defaults: ClassVar[Mapping[str, object]] = {"warm_up": True, "kp": "30%", "ki": "80%", "kd": "0%"}
+    """Where latency is proportional to size, ki = 100% would correct an error in one decision."""
 
     def __init__(self, slo: Slo, size: float, kp: Gain = 10, ki: Gain = 15, kd: Gain = 3) -> None:
         super().__init__(slo, size)

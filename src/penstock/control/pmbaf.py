@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import ClassVar
+
 from penstock.control.mbaf import multiplier_up
 from penstock.control.pbaf import Lower, check_lower, fraction_down, fraction_up
 from penstock.control.step import Step, StepController
@@ -27,6 +30,9 @@ class Pmbaf(StepController):
     >>> controller.decide(BatchSample(batch_id=0, size=100, items=100, processing_s=0.100)).reason
     'latency 100 ms is over 55 ms: -20% to 80'
     """
+
+    live_defaults: ClassVar[Mapping[str, object]] = {"warm_up": True, "step": "50%"}
+    """Above the target, (r - 1) / 0.6 of 50% is 0.83 (r - 1): nearly the whole error where latency follows size."""
 
     def __init__(self, slo: Slo, size: float, step: Step | float | str = 10, lower: Lower = "printed") -> None:
         super().__init__(slo, size, step)

@@ -57,7 +57,8 @@ class Step:
 class StepController(BaseController):
     """Below the band up, above it down, within it nothing; a subclass says by how many steps."""
 
-    live_defaults: ClassVar[Mapping[str, object]] = {"warm_up": True, "step": "10%"}
+    live_defaults: ClassVar[Mapping[str, object]] = {"warm_up": True, "step": "20%"}
+    """A whole step of 20% just crosses a band of ± 10%; a larger one would jump over it."""
 
     def __init__(self, slo: Slo, size: float, step: Step | float | str = 10) -> None:
         super().__init__(slo, size)

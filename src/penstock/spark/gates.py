@@ -70,8 +70,9 @@ class WorkloadGate:
     unit = "rows"
     first_size = 1000.0
 
-    def __init__(self, mailbox: Mailbox, source: int, user_limit: float | None) -> None:
+    def __init__(self, query: LiveQuery, mailbox: Mailbox, source: int, user_limit: float | None) -> None:
         self.mailbox = mailbox
+        self._query = query
         self._source = source
         self._user_limit = user_limit
 
@@ -82,7 +83,11 @@ class WorkloadGate:
         )
 
     def restore(self) -> None:
-        """Back to the reader's `maxRowsPerTrigger`, or to everything that has arrived."""
+        """Back to the user's `maxRowsPerTrigger`, or to everything that has arrived."""
+        if self._query.stopped():
+            # The same DataFrame may be started again: its first batch is for the reader's options to limit.
+            self.mailbox.admit(Admission())
+            return
         self.mailbox.admit(Admission(size=float(sys.maxsize) if self._user_limit is None else self._user_limit))
 
     def admitted(self, sources: tuple[SourceRange, ...]) -> Admitted:
@@ -158,7 +163,7 @@ def _gate(query: LiveQuery, index: int) -> SourceGate:
         return FileGate(query, index, query.user_limit(index, options.get("penstock.files")))
     if source.kind.startswith("PythonMicroBatchStream") and "mailbox" in options:
         limit = options.get("penstock.rows", options.get("maxrowspertrigger", "none"))
-        return WorkloadGate(Mailbox(options["mailbox"]), index, None if limit == "none" else float(limit))
+        return WorkloadGate(query, Mailbox(options["mailbox"]), index, None if limit == "none" else float(limit))
     raise UnsupportedError(
         f"{source.text} ({source.kind}) has no admission control that Penstock knows: read files, or replay a workload "
         "with penstock.spark.read_workload; an unknown limit could make a source read everything at once"

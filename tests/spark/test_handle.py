@@ -1,0 +1,176 @@
+"""What a handle and a monitor do with events, without a session: the events are made by hand."""
+
+from __future__ import annotations
+
+import json
+import queue
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from penstock.control.fixed import Fixed
+from penstock.journal import Journal
+from penstock.loop import Loop
+from penstock.slo import Slo
+from penstock.spark import monitor as monitors
+from penstock.spark.attach import Handle
+from penstock.spark.monitor import Monitor
+from penstock.spark.progress import SourceRange
+from penstock.spark.sampler import Admitted, Sampler
+from penstock.testing.fakes import FakeGate
+
+SLO = Slo.parse("1 s ± 10%")
+
+
+class Meter:
+    def __init__(self, *backlogs: float) -> None:
+        self.backlogs = list(backlogs)
+
+    def admitted(self, sources: tuple[SourceRange, ...]) -> Admitted:
+        return Admitted(10.0, backlog=self.backlogs.pop(0))
+
+
+class Probe:
+    """The JVM's side: hands out the events it was given, and says when nobody has come for them."""
+
+    def __init__(self) -> None:
+        self.events: queue.Queue[str | Exception] = queue.Queue()
+
+    def poll(self, timeout_ms: int) -> str | None:
+        try:
+            event = self.events.get(timeout=0.01)
+        except queue.Empty:
+            return None
+        if isinstance(event, Exception):
+            raise event
+        return event
+
+
+class Watcher:
+    def __init__(self) -> None:
+        self.events: list[dict[str, Any]] = []
+        self.lost: list[str] = []
+
+    def on_event(self, event: dict[str, Any]) -> None:
+        self.events.append(event)
+        if event.get("bad"):
+            raise RuntimeError("a bug of the watcher")
+
+    def on_lost(self, why: str) -> None:
+        self.lost.append(why)
+
+
+class Context:
+    def __init__(self) -> None:
+        self._jsc: object | None = object()
+
+
+@pytest.fixture
+def probe(monkeypatch: pytest.MonkeyPatch) -> Probe:
+    made = Probe()
+    monkeypatch.setattr(monitors, "compile_probe", lambda context: made)
+    return made
+
+
+def live(run_id: str = "r", interval_s: float = 10.0) -> Any:
+    nothing = lambda: None  # noqa: E731
+    return SimpleNamespace(
+        id="q", run_id=run_id, interval_s=interval_s, watch=nothing, unwatch=nothing, stopped=lambda: False
+    )
+
+
+def progress(batch_id: int, trigger_ms: int = 200) -> dict[str, Any]:
+    body = {
+        "id": "q",
+        "runId": "r",
+        "batchId": batch_id,
+        "timestamp": "2026-01-31T10:00:00.250Z",
+        "numInputRows": 10,
+        "durationMs": {"addBatch": 70, "latestOffset": 5, "triggerExecution": trigger_ms},
+    }
+    return {"kind": "progress", "query": "q", "run": "r", "progress": json.dumps(body)}
+
+
+def handle_of(path: Path, *backlogs: float, interval_s: float = 10.0) -> Handle:
+    loop = Loop(SLO, Fixed(SLO, 10), FakeGate(), Journal.open(path, {}))
+    watch = SimpleNamespace(watch=lambda *_: None, unwatch=lambda *_: None)
+    return Handle(None, live(interval_s=interval_s), watch, loop, Sampler(Meter(*backlogs)), path)  # type: ignore[arg-type]
+
+
+def warnings(handle: Handle) -> list[str]:
+    return [event.name for event in handle.recording().events if event.name == "idle-interval"]
+
+
+def test_a_trigger_that_idles_while_the_backlog_grows_is_told_once(tmp_path: Path):
+    handle = handle_of(tmp_path / "j.jsonl", 5, 5, 5, 5, 5, *range(6, 40))
+    for batch_id in range(5):
+        handle.on_event(progress(batch_id))
+    assert warnings(handle) == []
+    for batch_id in range(5, 30):
+        handle.on_event(progress(batch_id))
+    assert warnings(handle) == ["idle-interval"]
+
+
+@pytest.mark.parametrize(
+    ("backlogs", "interval_s", "trigger_ms"),
+    [(range(50, 0, -1), 10.0, 200), (range(50), 10.0, 9_000), (range(50), 0.0, 200)],
+    ids=["shrinks", "busy", "no-interval"],
+)
+def test_a_trigger_that_keeps_up_is_left_alone(tmp_path: Path, backlogs: range, interval_s: float, trigger_ms: int):
+    handle = handle_of(tmp_path / "j.jsonl", *backlogs, interval_s=interval_s)
+    for batch_id in range(30):
+        handle.on_event(progress(batch_id, trigger_ms))
+    assert warnings(handle) == []
+
+
+def test_the_end_of_the_query_restores_and_closes_and_later_events_are_nothing(tmp_path: Path):
+    handle = handle_of(tmp_path / "j.jsonl", *range(9))
+    handle.on_event(progress(0))
+    handle.on_event({"kind": "terminated", "query": "q", "run": "r", "error": "boom"})
+    handle.on_event(progress(1))
+    handle.detach()
+    assert handle.ended == "the query has stopped"
+    assert handle._loop.gate.restored
+    recording = handle.recording()
+    assert len(recording.samples) == 1
+    assert [event.name for event in recording.events] == ["query-failed", "detached"]
+
+
+def test_events_go_to_the_run_they_belong_to_and_faults_to_all(probe: Probe, until: Any):
+    context, old, new = Context(), Watcher(), Watcher()
+    monitor = Monitor(context)  # type: ignore[arg-type]
+    monitor.watch(live("old"), old)
+    monitor.watch(live("new"), new)
+    for event in ({"kind": "terminated", "run": "old"}, {"kind": "fault"}, {"kind": "job", "run": "other"}):
+        probe.events.put(json.dumps(event))
+    probe.events.put(json.dumps({"kind": "job", "run": "new", "bad": True}))
+    probe.events.put(json.dumps({"kind": "job", "run": "new"}))
+    until(lambda: len(new.events) == 3)
+    assert [event["kind"] for event in old.events] == ["terminated", "fault"]
+    assert [event["kind"] for event in new.events] == ["fault", "job", "job"]
+    monitor.unwatch(live("old"))
+    probe.events.put(json.dumps({"kind": "job", "run": "old"}))
+    probe.events.put(json.dumps({"kind": "job", "run": "new"}))
+    until(lambda: len(new.events) == 4)
+    assert len(old.events) == 2
+    context._jsc = None
+
+
+def test_a_stopped_context_ends_the_monitor_and_tells_its_watchers(probe: Probe, until: Any):
+    context, watcher = Context(), Watcher()
+    monitor = Monitor(context)  # type: ignore[arg-type]
+    monitor.watch(live(), watcher)
+    context._jsc = None
+    until(lambda: not monitor._thread.is_alive())
+    assert watcher.lost == ["the session has ended"]
+
+
+def test_a_jvm_that_is_gone_ends_the_monitor_and_tells_its_watchers(probe: Probe, until: Any):
+    context, watcher = Context(), Watcher()
+    monitor = Monitor(context)  # type: ignore[arg-type]
+    monitor.watch(live(), watcher)
+    probe.events.put(ConnectionRefusedError())
+    until(lambda: not monitor._thread.is_alive())
+    assert watcher.lost == ["the session has ended: ConnectionRefusedError"]
