@@ -1,6 +1,6 @@
 """The program that the tests of this folder kill: gated queries on a local Spark, all they keep in one folder.
 
-Run as `python child.py SCENARIO FOLDER PROFILE QUERIES ITEMS SIZE`. Markers in the folder are how test and workers talk:
+Run as `python child.py SCENARIO FOLDER PROFILE QUERIES ITEMS SIZE`. Test and workers talk by markers in the folder:
 `attached` opens the stages, `waiting` says that one waits for it, `broken` makes them raise.
 """
 

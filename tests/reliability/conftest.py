@@ -216,7 +216,7 @@ def wait_until(true: Callable[[], bool], what: str) -> None:
     deadline_s = time.monotonic() + WAIT_S
     while not true():
         assert time.monotonic() < deadline_s, f"waited in vain for {what}"
-        time.sleep(0.005)
+        time.sleep(0.02)
 
 
 @pytest.fixture

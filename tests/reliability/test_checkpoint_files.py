@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 SEED = 31_337
-KILLS = 8
+KILLS = 6
 QUERIES = 3
 _AIM_S = 5.0
 

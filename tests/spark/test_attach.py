@@ -117,6 +117,24 @@ def test_the_first_batches_of_a_fresh_query_are_warm_up_and_decide_nothing(
     assert not [event for event in handle.recording().events if event.name == "first-batch-ungated"]
 
 
+def test_a_batch_whose_jobs_nobody_saw_still_has_its_size(
+    spark: SparkSession, incoming, start, until, tmp_path: Path
+) -> None:
+    counted, attached = threading.Event(), threading.Event()
+
+    def each(df: DataFrame, batch_id: int) -> None:
+        df.count()
+        counted.set()
+        attached.wait(60)
+
+    incoming.put(5)
+    query = start(incoming.load(gated(spark.readStream, first=3)), each=each)
+    assert counted.wait(60)
+    handle = attach(query, "1 s", "fixed", size=3, journal=tmp_path / "j.jsonl", warm_up_batches=0)
+    attached.set()
+    until(lambda: [sample.size for sample in handle.recording().samples if sample.confirmed] == [3, 2])
+
+
 def test_observing_records_decisions_and_applies_none(
     spark: SparkSession, incoming, start, until, sizes, tmp_path: Path
 ) -> None:

@@ -75,6 +75,12 @@ def test_rows_are_summed_over_sources_where_the_total_is_missing():
     assert progress.sources[2] == SourceRange(None, "7")
 
 
+def test_files_that_the_probe_counted_go_to_their_sources():
+    event = {"id": "q", "runId": "r", "batchId": 0, "timestamp": "2026-01-31T10:00:00.250Z", "sources": [{}, {}]}
+    assert [s.files for s in parse_progress(json.dumps(event), [None, 3]).sources] == [None, 3]
+    assert [s.files for s in parse_progress(json.dumps(event), []).sources] == [None, None]
+
+
 def test_a_job_event_of_the_probe_is_read_in_seconds():
     event = {
         "kind": "job",

@@ -130,6 +130,14 @@ def test_a_size_that_nobody_could_tell_is_not_usable_and_spoils_no_estimate():
     assert (estimate.items, estimate.usable) == (50, True)
 
 
+def test_a_size_that_the_job_could_not_tell_is_taken_from_the_progress():
+    samples = sampler(math.nan, 50.0)
+    samples.job_ended(job(0))
+    confirmed = samples.progressed(progress(0))
+    assert confirmed is not None
+    assert (confirmed.size, confirmed.usable) == (50, True)
+
+
 @pytest.mark.parametrize("step_s", [-3600.0, 3600.0])
 def test_a_batch_in_which_the_clock_was_set_is_marked_and_the_next_is_not(step_s: float):
     clock = ManualClock()

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from importlib import resources
 from typing import TYPE_CHECKING
 
-from penstock.errors import MissingExtraError
+from penstock.errors import BadInputError, MissingExtraError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -35,7 +35,13 @@ def session(master: str, profile: str = "fast") -> Iterator[SparkSession]:
         .config("spark.sql.shuffle.partitions", "2")
         .config("spark.driver.extraJavaOptions", f"-Dlog4j2.configurationFile=file:{log4j}")
     )
-    spark = configure(builder, profile).getOrCreate()
+    try:
+        spark = configure(builder, profile).getOrCreate()
+    except Exception as error:
+        why = str(error).strip().splitlines()[0]
+        raise BadInputError(
+            "master", master, f"Spark did not start ({why})", "write e.g. local[2], and see: penstock doctor"
+        ) from error
     try:
         yield spark
     finally:

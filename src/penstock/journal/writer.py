@@ -79,6 +79,8 @@ class Journal:
             raise BadInputError("segment_bytes", segment_bytes, "a segment holds something", "give e.g. 16 * 2**20")
         if kept_segments < 0:
             raise BadInputError("kept_segments", kept_segments, "not a number of files", "give 0 or more")
+        if Path(path).exists() and not Path(path).is_file():
+            raise BadInputError("journal", str(path), "not a regular file", "give the path of a file")
         journal = cls(Path(path), header, clock or SystemClock(), segment_bytes, kept_segments)
         cut_bytes, continued = 0, False
         try:

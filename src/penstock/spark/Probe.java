@@ -16,6 +16,7 @@ import org.apache.spark.scheduler.SparkListenerEvent;
 import org.apache.spark.scheduler.SparkListenerJobEnd;
 import org.apache.spark.scheduler.SparkListenerJobStart;
 import org.apache.spark.sql.connector.read.streaming.ReadLimit;
+import org.apache.spark.sql.streaming.SourceProgress;
 import org.apache.spark.sql.streaming.StreamingQueryListener;
 
 /**
@@ -94,6 +95,7 @@ public class Probe extends SparkListener {
           map.put("query", queryId);
           map.put("run", progress.progress().runId().toString());
           map.put("progress", progress.progress().json());
+          map.put("files", files(watched.get(queryId), progress.progress().sources()));
           emit(map);
         }
       } else if (event instanceof StreamingQueryListener.QueryTerminatedEvent) {
@@ -177,7 +179,7 @@ public class Probe extends SparkListener {
       source.put("start", json(from.get(sources[i])));
       source.put("end", json(to.get(sources[i])));
       if (find(sources[i].getClass(), "metadataLog") != null) {
-        source.put("files", Long.valueOf(files(sources[i], from.get(sources[i]), to.get(sources[i]))));
+        source.put("files", Long.valueOf(files(sources[i], json(from.get(sources[i])), json(to.get(sources[i])))));
         // Null where none is left, but also where the source keeps no list: with availableNow, or when few are left.
         Object unread = field(sources[i], "unreadFiles");
         source.put("backlog", unread == null ? null : Long.valueOf(((scala.collection.Seq) unread).size()));
@@ -190,11 +192,22 @@ public class Probe extends SparkListener {
     }
   }
 
-  private static long files(Object source, scala.Option start, scala.Option end) throws Exception {
-    if (end.isEmpty()) {
+  /** Files that a finished batch took from each source, null for a source that reads none: for a job seen too late. */
+  private static List files(Object execution, SourceProgress[] taken) throws Exception {
+    List list = new ArrayList();
+    Object[] sources = execution == null ? new Object[0] : sources(execution);
+    for (int i = 0; i < sources.length && sources.length == taken.length; i++) {
+      boolean reads = find(sources[i].getClass(), "metadataLog") != null;
+      list.add(reads ? Long.valueOf(files(sources[i], taken[i].startOffset(), taken[i].endOffset())) : null);
+    }
+    return list;
+  }
+
+  private static long files(Object source, String start, String end) throws Exception {
+    long first = start == null ? 0 : logOffset(start) + 1;
+    if (end == null || logOffset(end) < first) {
       return 0;
     }
-    long first = start.isEmpty() ? 0 : logOffset(start) + 1;
     Object log = field(source, "metadataLog");
     Method get = log.getClass().getMethod("get", new Class[] {scala.Option.class, scala.Option.class});
     Object[] batches = (Object[]) get.invoke(
@@ -206,8 +219,8 @@ public class Probe extends SparkListener {
     return count;
   }
 
-  private static long logOffset(scala.Option offset) throws Exception {
-    Map offsetJson = (Map) JSON.readValue(json(offset), Map.class);
+  private static long logOffset(String offset) throws Exception {
+    Map offsetJson = (Map) JSON.readValue(offset, Map.class);
     return ((Number) offsetJson.get("logOffset")).longValue();
   }
 

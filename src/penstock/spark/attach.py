@@ -168,7 +168,7 @@ class Handle:
             if kind == "job":
                 self._observe(self._sampler.job_ended(parse_job_end(event)), began_s)
             elif kind == "progress":
-                sample = self._sampler.progressed(parse_progress(event["progress"]))
+                sample = self._sampler.progressed(parse_progress(event["progress"], event.get("files") or ()))
                 self._observe(sample, began_s)
                 if sample is not None:
                     self._warn_of_idle_interval(sample)

@@ -116,9 +116,11 @@ class SplitGate:
         self.first_size = sum(gate.first_size for gate in gates)
         self._gates = tuple(gates)
         self._shares = [1 / len(gates)] * len(gates)
+        self._decision: Decision | None = None
 
     def apply(self, decision: Decision) -> None:
         """Each source gets its share, at least 1."""
+        self._decision = decision
         for gate, share in zip(self._gates, self._shares, strict=True):
             size = max(decision.size * share, 1.0)
             least = None if decision.min_size is None else min(decision.min_size * share, size)
@@ -126,6 +128,7 @@ class SplitGate:
 
     def restore(self) -> None:
         """Every source goes back to its own limit."""
+        self._decision = None
         for gate in self._gates:
             gate.restore()
 
@@ -137,6 +140,9 @@ class SplitGate:
             # The floor keeps a source that is empty now from being starved when it fills.
             floor = 0.05 / len(weights)
             self._shares = [floor + (1 - 0.05) * w / sum(weights) for w in weights]
+            if self._decision is not None:
+                # The budget may stay the same for long while the backlogs move.
+                self.apply(self._decision)
         waits = [a.wait_s for a in each if a.wait_s is not None]
         backlogs = [a.backlog for a in each if a.backlog is not None]
         loads = [a for a in each if a.load is not None and a.size > 0]

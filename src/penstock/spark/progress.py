@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from itertools import zip_longest
 from typing import Any
 
 # Spark's durationMs keys by the phase a user thinks in; what is in none of them is "other".
@@ -75,8 +76,8 @@ def parse_job_end(event: Mapping[str, Any]) -> JobEnd:
     )
 
 
-def parse_progress(text: str) -> Progress:
-    """A `StreamingQueryProgress` as JSON, of any Spark from 4.0 on.
+def parse_progress(text: str, files: Sequence[int | None] = ()) -> Progress:
+    """A `StreamingQueryProgress` as JSON, of any Spark from 4.0 on; `files` is what the probe counted of each source.
 
     >>> progress = parse_progress('''{"id": "q", "runId": "r", "batchId": 3, "timestamp": "2026-01-31T10:00:00.250Z",
     ...     "numInputRows": 500, "sources": [{"startOffset": {"index": 0}, "endOffset": {"index": 500},
@@ -100,7 +101,10 @@ def parse_progress(text: str) -> Progress:
         items=int(sum(s.get("numInputRows") or 0 for s in sources) if rows is None else rows),
         planned="latestOffset" in durations_ms or "getOffset" in durations_ms,
         executed="addBatch" in durations_ms,
-        sources=tuple(SourceRange(_offset(s.get("startOffset")), _offset(s.get("endOffset"))) for s in sources),
+        sources=tuple(
+            SourceRange(_offset(s.get("startOffset")), _offset(s.get("endOffset")), taken)
+            for s, taken in zip_longest(sources, files[: len(sources)])
+        ),
         durations_s=_phases(durations_ms),
     )
 

@@ -87,7 +87,7 @@ class Sampler:
         if not progress.executed:
             return None
         batch = self._batches.get(progress.batch_id)
-        if batch is None:
+        if batch is None or math.isnan(batch.admitted.size):
             batch = _Batch(self.meter.admitted(progress.sources), progress.planned, math.nan)
             self._remember(progress.batch_id, batch)
         batch.planned &= progress.planned

@@ -6,7 +6,9 @@ travels in the offsets, so that after a restart the checkpoint tells both where 
 
 from __future__ import annotations
 
+import atexit
 import math
+import shutil
 import tempfile
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -109,7 +111,8 @@ class WorkloadReader(DataSourceStreamReader, SupportsTriggerAvailableNow):  # ty
 
     def initialOffset(self) -> dict[str, int]:
         """Item 0; the schedule of arrivals begins now."""
-        return {"index": 0, "epoch_ms": round(self._clock.wall_s() * 1e3)}
+        # Rounded down: a schedule that began in the future would make the first batch an empty one.
+        return {"index": 0, "epoch_ms": math.floor(self._clock.wall_s() * 1e3)}
 
     def getDefaultReadLimit(self) -> ReadLimit:
         """The user's own `maxRowsPerTrigger`; a gate overrides it from inside."""
@@ -206,14 +209,15 @@ def read_workload(
     if SupportsTriggerAvailableNow is object:
         raise UnsupportedError(
             f"the data source 'penstock' needs Spark 4.2 or later and this is {pyspark.__version__}: an older one "
-            "never tells a Python source where to start; upgrade pyspark, or attach to a file or Kafka query instead"
+            "never tells a Python source where to start; upgrade pyspark, or attach to a query on files instead"
         )
     options = {"partitions": str(spark.sparkContext.defaultParallelism if partitions is None else partitions)}
     if max_rows is not None:
         options["maxRowsPerTrigger"] = str(max_rows)
     for name in options:
         _positive(options, name)
-    mailbox = tempfile.mkdtemp(prefix="penstock-gate-")
+    mailbox = tempfile.mkdtemp(prefix="penstock-")
+    atexit.register(shutil.rmtree, mailbox, ignore_errors=True)
     # Spark looks a source up at load(), not before: under one name for all, the latest workload would be read by all.
     format_name = Path(mailbox).name
 
