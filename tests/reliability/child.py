@@ -99,8 +99,11 @@ def stage_of(attached: str, broken: str) -> Callable[[Iterator[Any]], Iterator[A
 
 def finish(run: Run, spark: SparkSession) -> None:
     """Every query until all its items are done."""
-    queries = [run.start(spark, name) for name in run.names]
-    handles = [run.attach(query) for query in queries]
+    queries, handles = [], []
+    for name in run.names:
+        # One after another: Spark gives a new Python process 10 s, and a busy machine does not start many in that.
+        queries.append(run.start(spark, name))
+        handles.append(run.attach(queries[-1]))
     run.attached.touch()
     for query in queries:
         query.processAllAvailable()
@@ -167,7 +170,9 @@ def running(run: Run, spark: SparkSession) -> Handle:
     handle = run.attach(query)
     run.attached.touch()
     wait_until(lambda: len(handle.recording().samples) >= 3)
-    return handle
+    # Anew, in mid-run: by now Spark has forgotten what the first attach was told.
+    handle.detach()
+    return run.attach(query)
 
 
 def wait_until(true: Callable[[], bool]) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 SEED = 31_337
 KILLS = 6
-QUERIES = 3
+QUERIES = 2
 _AIM_S = 5.0
 
 

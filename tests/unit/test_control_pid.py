@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 
 import pytest
 
@@ -53,9 +54,10 @@ def test_without_an_integral_an_assigned_size_lasts_one_decision() -> None:
 
 def test_percent_gains_multiply_the_size() -> None:
     controller = Pid(SLO, 1000, kp="40%", ki="20%", kd="10%")
-    first = 1000 * (1 + 0.4 * 0.5 + 0.2 * 0.5 + 0.1 * 0.5)
-    second = first * (1 + 0.4 * (0.3 - 0.5) + 0.2 * 0.3 + 0.1 * (0.3 - 2 * 0.5))
-    third = second * (1 + 0.4 * (0.0 - 0.3) + 0.2 * 0.0 + 0.1 * (0.0 - 2 * 0.3 + 0.5))
+    e1, e2 = math.log(1 / 0.5), math.log(1 / 0.7)
+    first = 1000 * math.exp(0.4 * e1 + 0.2 * e1 + 0.1 * e1)
+    second = first * math.exp(0.4 * (e2 - e1) + 0.2 * e2 + 0.1 * (e2 - 2 * e1))
+    third = second * math.exp(0.4 * (0.0 - e2) + 0.2 * 0.0 + 0.1 * (0.0 - 2 * e2 + e1))
     assert decide(controller, 0.5) == pytest.approx(first)
     assert decide(controller, 0.7) == pytest.approx(second)
     assert decide(controller, 1.0) == pytest.approx(third)
@@ -64,13 +66,13 @@ def test_percent_gains_multiply_the_size() -> None:
 def test_percent_gains_do_not_explode_after_a_stall() -> None:
     controller = Pid(SLO, 1000, kp="50%", ki="20%", kd="50%")
     assert decide(controller, 500.0) == 1.0
-    assert decide(controller, 0.5) == pytest.approx(1 + 0.5 * 0.5 + 0.2 * 0.5 + 0.5 * 0.5)
+    assert decide(controller, 0.5) == pytest.approx(2 ** (0.5 + 0.2 + 0.5))
 
 
 def test_percent_form_starts_from_an_assigned_size() -> None:
     controller = Pid(SLO, 1000, kp=0, ki="20%", kd=0)
     controller.size = 200.0
-    assert decide(controller, 0.5) == pytest.approx(220.0)
+    assert decide(controller, 0.5) == pytest.approx(200 * 2**0.2)
 
 
 def test_a_copy_keeps_its_own_past() -> None:

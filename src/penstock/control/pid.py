@@ -14,28 +14,34 @@ from penstock.units import parse_count, parse_percent
 
 Gain = float | str
 
+# A factor of a billion either way is as good as any beyond it, and keeps the arithmetic finite.
+_LARGEST_CHANGE = math.log(1e9)
+
 
 class Pid(BaseController):
     """Proportional-integral-derivative controller, with gains in items (10) or in percent of the size ("10%").
 
-    With e = (target - latency) / target, e1 and e2 the errors before it (0 at first), one unit of time a decision:
+    With r = latency / target, e1 and e2 the errors before e (0 at first), one unit of time a decision:
 
-        items:    size' = kp e + ki sum(e) + kd (e - e1)                          positional
-        percent:  size' = size (1 + kp (e - e1) + ki e + kd (e - 2 e1 + e2))      incremental
+        items:    e = 1 - r       size' = kp e + ki sum(e) + kd (e - e1)                              positional
+        percent:  e = ln(1 / r)   ln size' = ln size + kp (e - e1) + ki e + kd (e - 2 e1 + e2)        incremental
 
     Positional, the output is the size: the first decision takes no notice of the size it started with. When a result is
     below 1, the size is 1 and the sum starts at 0 again; in percent, where the size itself is the sum, the past errors
-    are forgotten. When another part assigns the size, the sum is set to what gives that size, so it cannot wind up.
+    are forgotten. When another part assigns the size, the sum is set to what gives that size, and in percent the past
+    errors count as equal to the present one, so it cannot wind up.
 
     Source: algorithm 4.6 of the thesis on adaptive micro-batching (its min(size, 1) is read as max), with its best
-    gains as defaults. The percent form is ours: one set of gains for sizes of 100 and of 1,000,000.
+    gains as defaults. The percent form is ours: one set of gains for sizes of 100 and of 1,000,000. Near the target its
+    error is the same; far from it, in logarithms, too slow and too fast weigh the same, and no error takes the whole
+    batch away.
 
     >>> from penstock.sample import BatchSample
-    >>> controller = Pid(Slo.parse("1 s ± 10%"), size=100, kp="40%", ki="20%", kd=0)
+    >>> controller = Pid(Slo.parse("1 s ± 10%"), size=100, kp=0, ki="50%", kd=0)
     >>> controller.decide(BatchSample(batch_id=0, size=100, items=100, processing_s=0.5)).reason
-    'latency 500 ms is under 900 ms: +30% to 130'
-    >>> controller.decide(BatchSample(batch_id=1, size=130, items=130, processing_s=0.7)).reason
-    'latency 700 ms is under 900 ms: -2% to 127'
+    'latency 500 ms is under 900 ms: +41% to 141'
+    >>> controller.decide(BatchSample(batch_id=1, size=141, items=141, processing_s=2.0)).reason
+    'latency 2 s is over 1.1 s: -29% to 100'
     """
 
     live_defaults: ClassVar[Mapping[str, object]] = {"warm_up": True, "kp": "30%", "ki": "80%", "kd": "0%"}
@@ -54,7 +60,7 @@ class Pid(BaseController):
 
     def plan(self, ratio: float) -> float:
         """The output of the form that the gains call for."""
-        error = 1 - ratio
+        error = -math.log(ratio) if self._relative else 1 - ratio
         size = self._incremental(error) if self._relative else self._positional(error)
         self._before_last, self._last = self._last, error
         if size < 1:
@@ -72,10 +78,12 @@ class Pid(BaseController):
         return self.kp * error + self.ki * self._sum + self.kd * (error - self._last)
 
     def _incremental(self, error: float) -> float:
+        if self.size != self._decided:
+            self._before_last = self._last = error
         change = (
             self.kp * (error - self._last) + self.ki * error + self.kd * (error - 2 * self._last + self._before_last)
         )
-        return self.size * (1 + change)
+        return self.size * math.exp(clamp(change, -_LARGEST_CHANGE, _LARGEST_CHANGE))
 
 
 def _gain(field: str, gain: Gain, relative: bool) -> float:

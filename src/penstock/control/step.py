@@ -20,8 +20,13 @@ _HOW = "write items as 10, or a share of the size as '10%'"
 class Step:
     """A step (the thesis: adaptation factor) in items, or relative to the size in force.
 
-    >>> Step.parse(10).of(200.0), Step.parse("10").of(200.0), Step.parse("10%").of(200.0)
-    (10.0, 10.0, 20.0)
+    Steps in items are added and taken away. A relative step down undoes the same step up: it divides, so that however
+    far off the latency is, a part of the batch is left.
+
+    >>> Step.parse(10).up(200.0), Step.parse("25%").up(200.0), Step.parse("25%").up(200.0, steps=2)
+    (210.0, 250.0, 300.0)
+    >>> Step.parse(10).down(210.0), Step.parse("25%").down(250.0), Step.parse("25%").down(300.0, steps=2)
+    (200.0, 200.0, 200.0)
     """
 
     amount: float
@@ -31,8 +36,6 @@ class Step:
         """Refuse steps that lead nowhere."""
         if not (math.isfinite(self.amount) and self.amount > 0):
             raise BadInputError("step", str(self), "a step is positive and finite", _HOW)
-        if self.relative and self.amount > 1:
-            raise BadInputError("step", str(self), "a step down by more than 100% leaves no batch", _HOW)
 
     @classmethod
     def parse(cls, step: Step | float | str) -> Step:
@@ -45,9 +48,13 @@ class Step:
             return cls(parse_percent(step, "step"), relative=True)
         return cls(parse_count(step, "step"))
 
-    def of(self, size: float) -> float:
-        """The step in items at this size."""
-        return self.amount * size if self.relative else self.amount
+    def up(self, size: float, steps: float = 1.0) -> float:
+        """The size so many steps up."""
+        return size * (1 + steps * self.amount) if self.relative else size + steps * self.amount
+
+    def down(self, size: float, steps: float = 1.0) -> float:
+        """The size so many steps down."""
+        return size / (1 + steps * self.amount) if self.relative else size - steps * self.amount
 
     def __str__(self) -> str:
         """The step as one would write it."""
@@ -75,7 +82,7 @@ class StepController(BaseController):
     def plan(self, ratio: float) -> float:
         """The size in force, moved by so many steps."""
         if ratio < self._low:
-            return self.size + self.steps_up(ratio) * self.step.of(self.size)
+            return self.step.up(self.size, self.steps_up(ratio))
         if ratio > self._high:
-            return self.size - self.steps_down(ratio) * self.step.of(self.size)
+            return self.step.down(self.size, self.steps_down(ratio))
         return self.size

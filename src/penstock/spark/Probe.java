@@ -129,7 +129,7 @@ public class Probe extends SparkListener {
       source.put("class", sources[i].getClass().getSimpleName());
       source.put("text", String.valueOf(sources[i]));
       source.put("limit", String.valueOf(limits(execution).apply(sources[i])));
-      source.put("options", options(sources[i]));
+      source.put("options", options(execution, sources[i]));
       list.add(source);
     }
     answer.put("sources", list);
@@ -228,12 +228,15 @@ public class Probe extends SparkListener {
     return offset.isEmpty() ? null : String.valueOf(call(offset.get(), "json"));
   }
 
-  private static Map options(Object source) throws Exception {
+  private static Map options(Object execution, Object source) throws Exception {
     Map answer = new LinkedHashMap();
     if (find(source.getClass(), "options") == null) {
       return answer;
     }
     Object options = field(source, "options");
+    if (options == null) {
+      options = plannedOptions(execution, source);
+    }
     if (options instanceof Map) {
       answer.putAll((Map) options);
     } else if (options instanceof scala.collection.Map) {
@@ -244,6 +247,20 @@ public class Probe extends SparkListener {
       }
     }
     return answer;
+  }
+
+  /** Scala clears a field that only lazy values use once those are made, but the plan still has the options. */
+  private static Object plannedOptions(Object execution, Object source) throws Exception {
+    scala.collection.Iterator leaves =
+        ((scala.collection.Seq) call(call(execution, "logicalPlan"), "collectLeaves")).iterator();
+    while (leaves.hasNext()) {
+      Object leaf = leaves.next();
+      if (find(leaf.getClass(), "relation") != null && find(leaf.getClass(), "stream") != null
+          && field(leaf, "stream") == source) {
+        return field(field(leaf, "relation"), "options");
+      }
+    }
+    return null;
   }
 
   private static Object[] sources(Object execution) throws Exception {

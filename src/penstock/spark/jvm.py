@@ -95,6 +95,9 @@ class LiveQuery:
             facts: dict[str, Any] = json.loads(self._probe.describe(self._execution))
             if facts["sources"]:
                 return facts
+            if (failure := query.exception()) is not None:
+                why = str(failure).splitlines()[0]
+                raise UnsupportedError(f"query {self.name or self.id} has failed: {why}; repair and start it, attach")
             if not query.isActive or time.monotonic() > deadline_s:
                 raise UnsupportedError(
                     f"query {self.name or self.id} has no sources yet or any more; start it, wait until it runs, attach"
