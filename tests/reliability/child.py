@@ -101,7 +101,7 @@ def finish(run: Run, spark: SparkSession) -> None:
     """Every query until all its items are done."""
     queries, handles = [], []
     for name in run.names:
-        # One after another: Spark gives a new Python process 10 s, and a busy machine does not start many in that.
+        # One after another: on a busy machine a query can fail while several start their Python processes at once.
         queries.append(run.start(spark, name))
         handles.append(run.attach(queries[-1]))
     run.attached.touch()

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from penstock.apps.military import reference
 from penstock.apps.military.app import MilitaryServer
 from penstock.apps.military.digest import Digest, committed_files, digest_of_directory
+from penstock.bench import demo
 from penstock.errors import BadInputError
 
 pa = pytest.importorskip("pyarrow")
@@ -42,11 +43,12 @@ def test_batches_of_any_size_give_the_same_digest(cuts: list[int]) -> None:
 def test_committed_digests_are_of_the_code_as_it_is() -> None:
     committed = reference.committed_digests()
     assert {reference.key(name, 1, "thesis") for name in ("test", "small")} <= set(committed)
-    for name in MilitaryServer.classes:
-        workload = MilitaryServer().workload(name, seed=1)
-        if entry := committed.get(reference.key(name, 1, "thesis")):
-            assert entry["sample"] == str(reference.sample_digest(workload))
-            assert entry["whole"].startswith(f"{workload.items}-")
+    assert reference.key(demo.SPEC.size_class, demo.SPEC.seed, demo.SPEC.cost) in committed
+    for key, entry in committed.items():
+        size_class, seed, cost = key.split(" ", 2)
+        workload = MilitaryServer().workload(size_class, int(seed[5:]), cost=cost[5:])
+        assert entry["sample"] == str(reference.sample_digest(workload))
+        assert entry["whole"].startswith(f"{workload.items}-")
 
 
 def test_whole_digest_is_the_sum_of_all_slices(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -14,13 +14,13 @@ from penstock.bench.run import RunSpec, RunState, Tick, prepare, run
 from penstock.bench.session import session
 from penstock.journal import read
 
-# One slow swing of the load, 6:1, over the items of the class `test`: about 45 batches of 1 s on two idle cores.
+# One slow swing of the load, 6:1, over the items of the class `test`: about 40 batches of 1 s on two idle cores.
 SPEC = RunSpec(
     app="military",
     size_class="test",
     slo="1 s ± 10%",
     controller="pmbaf",
-    cost="wave:min=500,max=3k,period=219k",
+    cost="wave:min=500,max=3k,period=150k",
 )
 LIMIT_S = 60.0
 

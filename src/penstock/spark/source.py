@@ -191,7 +191,10 @@ class WorkloadReader(DataSourceStreamReader, SupportsTriggerAvailableNow):  # ty
             # A schedule that begins with this run began a moment after it was prepared.
             return max(self._available_now_s - start["epoch_ms"] / 1e3, 0.0)
         if self._anchor_s is None:
-            self._anchor_s = self._clock.monotonic_s() - (self._clock.wall_s() - start["epoch_ms"] / 1e3)
+            # What was taken before a restart had arrived, even where the wall clock was set back in between.
+            least_s = self.workload.arrival_s(start["index"] - 1) if start["index"] > 0 else 0.0
+            elapsed_s = max(self._clock.wall_s() - start["epoch_ms"] / 1e3, least_s)
+            self._anchor_s = self._clock.monotonic_s() - elapsed_s
         return self._clock.monotonic_s() - self._anchor_s
 
 

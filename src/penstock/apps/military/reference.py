@@ -102,15 +102,17 @@ def _cached(size_class: str, seed: int, cost: str) -> Path:
     return home / "penstock" / "military" / f"{name}.digest"
 
 
-def main(size_classes: Sequence[str]) -> None:
-    """Compute the digests of these classes at seed 1 and put them in `digests.json`."""
+def main(wanted: Sequence[str]) -> None:
+    """Compute the digests of these classes (CLASS or CLASS=COST) at seed 1 and put them in `digests.json`."""
     from penstock.apps.military.app import MilitaryServer
 
-    for size_class in size_classes:
-        workload = MilitaryServer().workload(size_class, seed=1)
+    for text in wanted:
+        size_class, _, cost = text.partition("=")
+        cost = cost or "thesis"
+        workload = MilitaryServer().workload(size_class, seed=1, cost=cost)
         whole = str(reference_digest(workload, _print_progress))
         entry = {"whole": whole, "sample": str(sample_digest(workload))}
-        digests = committed_digests() | {key(size_class, 1, "thesis"): entry}
+        digests = committed_digests() | {key(size_class, 1, cost): entry}
         COMMITTED.write_text(json.dumps(digests, indent=2, sort_keys=True) + "\n", encoding="utf-8")
         print(f"\r{size_class}: {whole}")
 

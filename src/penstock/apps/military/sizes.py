@@ -17,8 +17,8 @@ WIDE = 88
 LOW_COST = float(NARROW**2)
 HIGH_COST = float(WIDE**2)
 
-# Measured: 1.05 ns a cell, 128 cells a unit of cost; 2 cores at 80%, less 0.2 s of fixed cost in a batch of 1 s.
-WORK_PER_BATCH = 9.5e6
+# Measured on 2 cores through Spark: about 9e6 of cost a second, after 0.3 s of fixed cost in a batch of 1 s.
+WORK_PER_BATCH = 6.5e6
 
 _BATCHES = {"test": 20, "small": 120, "medium": 500}
 _LARGE = "large"
