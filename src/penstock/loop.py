@@ -59,12 +59,11 @@ class Loop:
         self.decision = Decision(controller.size, "first size")
         self._controller = controller
         self._before = copy.deepcopy(controller)
+        self._decision_before = self.decision
         self._patience = patience
         self._last_batch_id = -1
         self._blind = 0
         self._gave_up = False
-        self._refused = False
-        self._applied: Decision | None = None
 
     @property
     def size(self) -> float:
@@ -72,7 +71,9 @@ class Loop:
         return self.decision.size
 
     def start(self) -> None:
-        """Put the first size in force."""
+        """Put the first size in force; where nothing may be applied, the limit that the user had."""
+        if self.observe_only:
+            self._restore()
         self._admit(self._last_batch_id, self.decision)
 
     def observe(self, sample: BatchSample, control_s: float = 0.0) -> Decision | None:
@@ -80,20 +81,26 @@ class Loop:
         self.journal.sample(sample, control_s=control_s)
         if sample.batch_id < self._last_batch_id:
             return None
-        if sample.batch_id == self._last_batch_id:
+        refined = sample.batch_id == self._last_batch_id
+        if refined:
             self._controller = copy.deepcopy(self._before)
         else:
             self._last_batch_id = sample.batch_id
             self._before = copy.deepcopy(self._controller)
+            self._decision_before = self.decision
         if not sample.usable or self.slo.measure(sample) is None:
+            if refined and self.decision != self._decision_before and not self._gave_up:
+                # The estimate looked usable and was not: what was decided on it is taken back with it.
+                self.decision = self._decision_before
+                self._admit(sample.batch_id, self.decision)
             self._see_nothing(sample)
             return None
         self._blind = 0
         decision = self._decide(sample)
         if decision is None:
             return None
-        # A gate that failed is tried again, also when the decision is the same.
-        if self._gave_up or self._refused or decision != self.decision:
+        # Applied for every batch, also when it is the same: a gate may have failed, or split it anew over its sources.
+        if not refined or self._gave_up or decision != self.decision:
             self._gave_up = False
             self.decision = decision
             self._admit(sample.batch_id, decision)
@@ -101,11 +108,7 @@ class Loop:
 
     def stop(self, why: str) -> None:
         """Give the query back to the user's own limit."""
-        if not self.observe_only:
-            try:
-                self.gate.restore()
-            except Exception as fault:
-                self._fault("gate", fault)
+        self._restore()
         self.journal.event("detached", why=why)
 
     def _decide(self, sample: BatchSample) -> Decision | None:
@@ -125,13 +128,10 @@ class Loop:
         applied = False
         if not self.observe_only:
             try:
-                if decision != self._applied:
-                    self.gate.apply(decision)
-                    self._applied = decision
+                self.gate.apply(decision)
                 applied = True
             except Exception as fault:
                 self._fault("gate", fault)
-            self._refused = not applied
         self.journal.decision(batch_id, decision, applied=applied)
 
     def _see_nothing(self, sample: BatchSample) -> None:
@@ -141,17 +141,19 @@ class Loop:
         self._blind += 1
         if self._blind >= self._patience and not self._gave_up and not self.observe_only:
             self._gave_up = True
-            self._applied = None
             why = (
                 f"{self._blind} batches in a row without a usable sample (last: {sample.status}); "
                 "the user's own limit is in force until one comes"
             )
             log.warning("penstock: %s", why)
             self.journal.event("gave-up", why=why)
-            try:
-                self.gate.restore()
-            except Exception as fault:
-                self._fault("gate", fault)
+            self._restore()
+
+    def _restore(self) -> None:
+        try:
+            self.gate.restore()
+        except Exception as fault:
+            self._fault("gate", fault)
 
     def _fault(self, part: str, fault: Exception) -> None:
         log.warning("penstock: %s failed, the last good size %g stays: %r", part, self.size, fault)

@@ -99,7 +99,18 @@ def test_a_query_that_runs_already_is_taken_over_from_the_limit_in_force(
     samples = handle.recording().samples
     assert {sample.status for sample in samples} == {Status.OK}
     assert max(sizes(query)) >= 5
-    assert "first-batch-ungated" in [event.name for event in handle.recording().events]
+    assert "first-batch-ungated" not in [event.name for event in handle.recording().events]
+
+
+def test_a_query_without_any_limit_is_told_how_to_gate_its_first_batch(
+    spark: SparkSession, incoming, start, until, sizes, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    incoming.put(5)
+    query = start(incoming.load(spark.readStream))
+    until(lambda: sizes(query) == [5])
+    with attach(query, "1 min", journal=tmp_path / "j.jsonl") as handle:
+        assert "first-batch-ungated" in [event.name for event in handle.recording().events]
+    assert "penstock.gated" in caplog.text
 
 
 def test_the_first_batches_of_a_fresh_query_are_warm_up_and_decide_nothing(

@@ -10,7 +10,7 @@ import pytest
 from penstock.errors import BadInputError
 from penstock.patterns import parse, parse_arrivals
 from penstock.spark.mailbox import Admission, Mailbox
-from penstock.spark.reader import _options
+from penstock.spark.reader import _fields, _options
 from penstock.spark.source import read_workload
 from penstock.workloads.workload import Workload
 
@@ -74,7 +74,7 @@ def test_readers_made_before_either_is_loaded_read_their_own_workloads(spark: Sp
 
 def test_the_mailbox_changes_size_and_partitions_from_one_batch_to_the_next(spark: SparkSession, start) -> None:
     reader = read_workload(spark, saturated(1000), partitions=2, max_rows=300)
-    mailbox = Mailbox(_options(reader._jreader)["mailbox"])
+    mailbox = Mailbox(_options(_fields(reader._jreader)["extraOptions"])["mailbox"])
     seen: list[tuple[int, int]] = []
 
     def look(df: DataFrame, batch_id: int) -> None:

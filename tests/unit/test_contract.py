@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import random
 from collections.abc import Callable
 
@@ -13,10 +14,18 @@ from penstock.loop import Gate
 from penstock.sample import BatchSample, Decision
 from penstock.slo import Slo
 from penstock.testing import contract
-from penstock.testing.contract import Check, ContractError, contract_checks, controllers_under_test, factory
+from penstock.testing.contract import (
+    Check,
+    ContractError,
+    contract_checks,
+    controllers_under_test,
+    factory,
+    random_samples,
+)
 from penstock.testing.fakes import FakeGate, LinearPlant, closed_loop
 from penstock.testing.settling import measure_settling
 
+SLO = Slo.parse("1 s ± 10%")
 WRAPPED = [
     "pid:kp=40%:ki=20%:kd=5%",
     "pbaf:lower=linear:step=10%:sample=3",
@@ -165,12 +174,24 @@ def test_no_check_is_hollow(check: Check) -> None:
         check(BROKEN[check])
 
 
-def test_settling_is_reported_for_every_controller_and_delay() -> None:
-    for spec in controllers_under_test():
-        for delay in range(6):
-            run = measure_settling(spec, delay)
-            assert (run["controller"], run["delay"]) == (spec, delay)
-            assert (run["settled_after"] is not None) == (run["hits"] == 1.0)
+@pytest.mark.parametrize("spec", controllers_under_test())
+def test_a_million_samples_leave_a_controller_as_small_as_a_thousand(spec: str) -> None:
+    controller = factory(spec)(SLO, 1000.0)
+    samples = list(random_samples(SLO, 1000, seed=1))
+    for sample in samples:
+        controller.decide(sample)
+    before = len(pickle.dumps(controller))
+    for _ in range(999):
+        for sample in samples:
+            controller.decide(sample)
+    assert len(pickle.dumps(controller)) <= before + 64
+
+
+def test_settling_is_measured_for_every_controller_and_delay() -> None:
+    runs = [measure_settling(spec, delay) for spec in controllers_under_test() for delay in range(6)]
+    settled = {(run["controller"], run["delay"]) for run in runs if run["settled_after"] is not None}
+    assert {("pmbaf", 0), ("pid", 0), ("pbaf", 0)} <= settled
+    assert ("fixed", 0) not in settled
 
 
 def test_settling_tells_a_calm_controller_from_one_that_swings() -> None:

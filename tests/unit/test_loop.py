@@ -110,6 +110,16 @@ def test_a_controller_that_returns_nonsense_leaves_the_last_good_size(journal: J
     assert events(journal) == ["controller-fault"] * 5
 
 
+def test_a_decision_on_an_estimate_that_was_no_sample_is_taken_back(journal: Journal):
+    gate = FakeGate()
+    loop = Loop(SLO, Faf(SLO, 100, step=10), gate, journal)
+    loop.start()
+    loop.observe(sample(0, confirmed=False))
+    assert gate.size == 110
+    loop.observe(sample(0, status=Status.CLOCK_STEP))
+    assert (gate.size, loop.size) == (100, 100)
+
+
 def test_a_gate_that_failed_is_tried_again_also_when_the_decision_is_the_same(journal: Journal):
     gate = BrokenGate(failures=2)
     loop = Loop(SLO, Fixed(SLO, 50), gate, journal)
@@ -118,7 +128,7 @@ def test_a_gate_that_failed_is_tried_again_also_when_the_decision_is_the_same(jo
     assert gate.size is None
     loop.observe(sample(1))
     assert gate.size == 50
-    loop.observe(sample(2))
+    loop.observe(sample(1, confirmed=True))
     assert len(gate.applied) == 1
     assert [record.applied for record in read(journal._path).decisions] == [False, False, True]
 
@@ -185,7 +195,8 @@ def test_observing_applies_nothing_and_decides_from_the_size_that_really_ran(jou
     for batch_id in range(1, 5):
         loop.observe(sample(batch_id, status=Status.CLOCK_STEP))
     loop.stop("enough")
-    assert (gate.applied, gate.restored) == ([], False)
+    # Restored: a reader made with `gated` would stay at its small first limit otherwise.
+    assert (gate.applied, gate.restored) == ([], True)
     decisions = read(journal._path).decisions
     assert [(record.decision.size, record.applied) for record in decisions] == [(100, False), (710, False)]
 

@@ -14,6 +14,8 @@ import tempfile
 import time
 from collections.abc import Callable, Sequence
 
+from penstock.errors import PenstockError
+
 EXTRAS = {
     "no_log_purge": {"spark.sql.streaming.minBatchesToRetain": "1000000"},
     "checksums_on": {"spark.sql.streaming.checkpoint.fileChecksum.enabled": "true"},
@@ -35,8 +37,10 @@ def compare(names: Sequence[str], rounds: int, progress: Callable[[str], None]) 
         for name in names if number % 2 == 0 else reversed(names):
             progress(f"fixed cost of a batch, {name}, round {number + 1} of {rounds}")
             answer = subprocess.run(
-                [sys.executable, "-m", "penstock.bench.fixed_cost", name], capture_output=True, text=True, check=True
+                [sys.executable, "-m", "penstock.bench.fixed_cost", name], capture_output=True, text=True, check=False
             )
+            if answer.returncode != 0:
+                raise PenstockError(f"fixed cost under {name!r} could not be measured: {answer.stderr.strip()[-500:]}")
             seen[name] += json.loads(answer.stdout.splitlines()[-1])
     return {name: statistics.median(times) for name, times in seen.items()}
 

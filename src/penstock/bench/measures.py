@@ -65,7 +65,7 @@ def military_kernels(rounds: int = 7) -> Iterator[Measure]:
 
     prepared = prepare(RunSpec("military", "test"))
     middle = (prepared.workload.items or 0) // 2
-    batches = [record_batch(prepared.workload.columns(at, at + 4000)) for at in range(middle, middle + 16_000, 2000)]
+    batches = [record_batch(prepared.workload.columns(at, at + 4000)) for at in range(middle, middle + 32_000, 4000)]
     outside, inside = [], []
     with session("local[2]") as spark, ThreadPoolExecutor(2) as threads:
         import pyarrow as pa

@@ -12,6 +12,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from penstock.apps import registry as apps
 from penstock.apps.protocol import App
 from penstock.bench.session import session
@@ -28,6 +30,8 @@ if TYPE_CHECKING:
 
 WARM_UP_ITEMS = 8000
 _TICK_S = 0.2
+_CHECKED_ITEMS = 200
+_OURS = {"journal", "summary.json", "spark.log", "output", "checkpoint", "warm-up"}
 
 
 @dataclass(frozen=True)
@@ -81,14 +85,21 @@ def prepare(spec: RunSpec) -> Prepared:
     if not (math.isfinite(size) and size >= 1):
         raise BadInputError("size", spec.size, "a batch has at least one item", "give 1 or more")
     controllers.create(spec.controller, slo, size, live=True, **spec.settings)
+    if workload.items is None:
+        raise BadInputError("class", spec.size_class, "its stream never ends", "choose a class with a number of items")
+    if math.isinf(workload.arrival_s(workload.items - 1)):
+        reason = f"the {workload.items} items of the class would never all arrive"
+        raise BadInputError("arrivals", spec.arrivals, reason, "let the rate stay above 0")
+    for index in np.linspace(0, workload.items - 1, _CHECKED_ITEMS).astype(int).tolist():
+        workload.columns(index, index + 1)
     return Prepared(spec, app, workload, slo, size)
 
 
 def run(spec: RunSpec, out: Path, tick: Tick | None = None, stop: threading.Event | None = None) -> dict[str, Any]:
     """Run a spec; leaves `journal.jsonl`, `summary.json` and the output in `out`, and returns the summary.
 
-    Setting `stop` ends the run after the batch in flight; the summary is written all the same. What an earlier run
-    left in `out` is removed.
+    Setting `stop` ends the run; the batch in flight is given up and does not count, and the summary is written all the
+    same. What an earlier run left in `out` is removed; a folder that holds anything else is refused.
     """
     prepared = prepare(spec)
     _make_empty(out)
@@ -123,10 +134,9 @@ def run(spec: RunSpec, out: Path, tick: Tick | None = None, stop: threading.Even
                 tell("running", done)
                 stop.wait(_TICK_S)
                 done = _items_done(query)
-        failure = query.exception()
-        query.stop()
-    if failure is not None:
-        raise PenstockError(f"the query failed: {str(failure).splitlines()[0]}; its journal is {journal}")
+            _raise_failure(query, out)
+            # Before the gate opens again: no last batch shall take the rest of the stream.
+            query.stop()
     tell("checking output", done)
     summary = {
         "app": spec.app,
@@ -163,7 +173,10 @@ def _warm_up(spark: SparkSession, prepared: Prepared, out: Path) -> None:
     folder = out / "warm-up"
     writer = prepared.app.sink(prepared.app.pipeline(df), folder / "output")
     query = writer.option("checkpointLocation", str(folder / "checkpoint")).trigger(availableNow=True).start()
-    query.awaitTermination()
+    # Not awaitTermination, which raises what the query raised.
+    while query.isActive:
+        time.sleep(_TICK_S)
+    _raise_failure(query, out)
     shutil.rmtree(folder, ignore_errors=True)
 
 
@@ -171,6 +184,11 @@ def _saturated() -> Any:
     from penstock.patterns.arrivals import Saturated
 
     return Saturated()
+
+
+def _raise_failure(query: StreamingQuery, out: Path) -> None:
+    if (failure := query.exception()) is not None:
+        raise PenstockError(f"the query failed: {str(failure).splitlines()[0]}; see {out}")
 
 
 def _items_done(query: StreamingQuery) -> int:
@@ -208,6 +226,10 @@ def _digest_ok(prepared: Prepared, out: Path) -> bool:
 def _make_empty(out: Path) -> None:
     try:
         out.mkdir(parents=True, exist_ok=True)
+        strange = {path.name.split(".jsonl")[0] for path in out.iterdir()} - _OURS
+        if strange:
+            reason = f"holds {min(strange)!r}, which no run wrote"
+            raise BadInputError("out", str(out), reason, "give a new or empty folder")
         for name in ("output", "checkpoint", "warm-up"):
             shutil.rmtree(out / name, ignore_errors=True)
         for path in out.glob("journal.jsonl*"):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import resources
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from penstock.errors import BadInputError, MissingExtraError
@@ -26,14 +27,15 @@ def session(master: str, profile: str = "fast") -> Iterator[SparkSession]:
     if SparkContext._active_spark_context is not None:
         yield SparkSession.builder.getOrCreate()
         return
-    log4j = resources.files("penstock.bench").joinpath("log4j2.properties")
+    # As a URI, since the options are split at blanks.
+    log4j = Path(str(resources.files("penstock.bench").joinpath("log4j2.properties"))).as_uri()
     builder = (
         SparkSession.builder.master(master)
         .appName("penstock")
         .config("spark.ui.enabled", "false")
         .config("spark.ui.showConsoleProgress", "false")
         .config("spark.sql.shuffle.partitions", "2")
-        .config("spark.driver.extraJavaOptions", f"-Dlog4j2.configurationFile=file:{log4j}")
+        .config("spark.driver.extraJavaOptions", f"-Dlog4j2.configurationFile={log4j}")
     )
     try:
         spark = configure(builder, profile).getOrCreate()

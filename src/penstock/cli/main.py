@@ -79,7 +79,13 @@ def list_command(
     if as_json:
         typer.echo(json.dumps(lines, ensure_ascii=False))
     else:
-        console_here().print(names_table(lines))
+        console = console_here()
+        console.print(names_table(lines))
+        if what == "controllers":
+            console.print("\nSettings (--set KEY=VALUE; 'live' is the default on a running query):")
+            console.print(names_table({name: controllers.settings_of(name) for name in lines}))
+            console.print("\nSettings of every controller:")
+            console.print(names_table(controllers.COMMON))
 
 
 @app.command("doctor")

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
+import shutil
 import tempfile
 import threading
 from collections.abc import Sequence
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -64,9 +64,11 @@ def run_command(
     prepare(spec)
     if png is not None:
         picture.check(png)
-    with ExitStack() as stack:
-        folder = out or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="penstock-run-")))
-        summary = _run(spec, folder, png, as_json)
+    folder = out or Path(tempfile.mkdtemp(prefix="penstock-run-"))
+    summary = _run(spec, folder, png, as_json)
+    if out is None:
+        # A run that failed leaves its folder: the error names it.
+        shutil.rmtree(folder, ignore_errors=True)
     if as_json:
         typer.echo(json.dumps(summary, ensure_ascii=False))
     else:

@@ -42,7 +42,7 @@ def watch(job: Job[_T], view: View) -> _T:
         if stop.is_set():
             raise KeyboardInterrupt
         stop.set()
-        view.say("stopping after this batch; Ctrl-C again quits at once")
+        view.say("stopping; Ctrl-C again quits at once")
 
     before = signal.signal(signal.SIGINT, interrupt)
     try:

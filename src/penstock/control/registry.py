@@ -83,9 +83,23 @@ def create(name: str, slo: Slo, size: float, *, live: bool = False, **settings: 
     own = {key: value for key, value in settings.items() if key not in COMMON}
     factory = typing.cast("typing.Callable[..., Controller]", cls)
     controller = factory(slo, size, **_checked(name, cls, own))
-    if live:
-        controller = Filled(controller)
-    return _wrapped(controller, slo, {key: value for key, value in settings.items() if key in COMMON})
+    return _wrapped(controller, slo, {key: value for key, value in settings.items() if key in COMMON}, live)
+
+
+def settings_of(name: str) -> str:
+    """A controller's own settings with their defaults, those of a live query where they differ.
+
+    >>> settings_of("faf")
+    'step=10 (live: 20%), warm_up (live: True)'
+    """
+    cls = load(name)
+    live = dict(getattr(cls, "live_defaults", {}))
+    own = [
+        f"{parameter.name}{_default(parameter)}"
+        + (f" (live: {live.pop(parameter.name)})" if parameter.name in live else "")
+        for parameter in list(inspect.signature(cls).parameters.values())[2:]
+    ]
+    return ", ".join([*own, *(f"{key} (live: {value})" for key, value in live.items())]) or "none"
 
 
 def parse_spec(text: str) -> tuple[str, dict[str, typing.Any]]:
@@ -136,11 +150,13 @@ def _default(parameter: inspect.Parameter) -> str:
     return "" if parameter.default is parameter.empty else f"={parameter.default}"
 
 
-def _wrapped(controller: Controller, slo: Slo, settings: Mapping[str, object]) -> Controller:
+def _wrapped(controller: Controller, slo: Slo, settings: Mapping[str, object], live: bool) -> Controller:
     if "sample" in settings and (k := to_whole("sample", settings["sample"])) != 1:
         controller = Sampled(controller, slo, k)
     if to_bool("warm_up", settings.get("warm_up", False)):
         controller = RampUp(controller, slo)
+    if live:
+        controller = Filled(controller)
     if "slew" in settings:
         slew = settings["slew"]
         controller = Slewed(controller, slew if isinstance(slew, str) else to_count("slew", slew))

@@ -16,6 +16,7 @@ import org.apache.spark.scheduler.SparkListenerEvent;
 import org.apache.spark.scheduler.SparkListenerJobEnd;
 import org.apache.spark.scheduler.SparkListenerJobStart;
 import org.apache.spark.sql.connector.read.streaming.ReadLimit;
+import org.apache.spark.sql.internal.SQLConf;
 import org.apache.spark.sql.streaming.SourceProgress;
 import org.apache.spark.sql.streaming.StreamingQueryListener;
 
@@ -30,6 +31,7 @@ public class Probe extends SparkListener {
   private final LinkedBlockingQueue events = new LinkedBlockingQueue(100000);
   private final ConcurrentHashMap watched = new ConcurrentHashMap();
   private final HashMap running = new HashMap();
+  private long dropped = 0;
 
   /** Begin to report the jobs and the progress of a query; `execution` is its StreamExecution. */
   public void watch(String queryId, Object execution) {
@@ -62,8 +64,8 @@ public class Probe extends SparkListener {
       job.put("run", String.valueOf(call(execution, "runId")));
       job.put("batch", Long.valueOf(batchId));
       job.put("start_ms", Long.valueOf(start.time()));
-      snapshot(execution, Long.parseLong(batchId), job);
       running.put(Integer.valueOf(start.jobId()), job);
+      snapshot(execution, Long.parseLong(batchId), job);
     } catch (Throwable fault) {
       report(fault);
     }
@@ -95,7 +97,11 @@ public class Probe extends SparkListener {
           map.put("query", queryId);
           map.put("run", progress.progress().runId().toString());
           map.put("progress", progress.progress().json());
-          map.put("files", files(watched.get(queryId), progress.progress().sources()));
+          try {
+            map.put("files", files(watched.get(queryId), progress.progress().sources()));
+          } catch (Throwable fault) {
+            report(fault);
+          }
           emit(map);
         }
       } else if (event instanceof StreamingQueryListener.QueryTerminatedEvent) {
@@ -122,6 +128,8 @@ public class Probe extends SparkListener {
     answer.put("trigger", trigger.getClass().getSimpleName().replace("$", ""));
     answer.put("interval_ms", find(trigger.getClass(), "intervalMs") == null ? null : field(trigger, "intervalMs"));
     answer.put("checkpoint", String.valueOf(call(execution, "resolvedCheckpointRoot")));
+    SQLConf conf = (SQLConf) call(call(call(execution, "sparkSession"), "sessionState"), "conf");
+    answer.put("manager", conf.getConfString("spark.sql.streaming.checkpointFileManagerClass", ""));
     List list = new ArrayList();
     Object[] sources = sources(execution);
     for (int i = 0; i < sources.length; i++) {
@@ -263,11 +271,21 @@ public class Probe extends SparkListener {
     return null;
   }
 
+  /** The sources with a limit, in the order in which progress events list them. */
   private static Object[] sources(Object execution) throws Exception {
     List list = new ArrayList();
-    scala.collection.Iterator keys = limits(execution).keysIterator();
-    while (keys.hasNext()) {
-      list.add(keys.next());
+    scala.collection.Iterator ordered = ((scala.collection.Seq) call(execution, "sources")).iterator();
+    while (ordered.hasNext()) {
+      Object source = ordered.next();
+      scala.collection.Iterator keys = limits(execution).keysIterator();
+      while (keys.hasNext()) {
+        Object key = keys.next();
+        // With availableNow a source that does not support it is wrapped.
+        boolean same = key == source || (find(key.getClass(), "delegate") != null && field(key, "delegate") == source);
+        if (same && !list.contains(key)) {
+          list.add(key);
+        }
+      }
     }
     return list.toArray();
   }
@@ -326,6 +344,14 @@ public class Probe extends SparkListener {
   }
 
   private void emit(Map event) throws Exception {
-    events.offer(JSON.writeValueAsString(event));
+    if (!events.offer(JSON.writeValueAsString(event))) {
+      dropped++;
+    } else if (dropped > 0) {
+      Map loss = new LinkedHashMap();
+      loss.put("kind", "fault");
+      loss.put("error", dropped + " events came faster than they were taken, and are lost");
+      dropped = 0;
+      events.offer(JSON.writeValueAsString(loss));
+    }
   }
 }

@@ -21,7 +21,7 @@ from penstock.loop import PATIENCE_BATCHES, Loop
 from penstock.metrics import summarise
 from penstock.sample import BatchSample, Decision
 from penstock.slo import Slo
-from penstock.spark.gates import SourceGate, gate_for
+from penstock.spark.gates import SourceGate, WorkloadGate, gate_for
 from penstock.spark.jvm import LiveQuery
 from penstock.spark.monitor import Monitor
 from penstock.spark.progress import parse_job_end, parse_progress
@@ -90,7 +90,7 @@ def attach(
         warm_up_batches = max(WARM_UP_BATCHES - len(recent), 0)
     loop = Loop(objective, chosen, gate, Journal.open(path, header), observe_only=observe, patience=patience)
     handle = Handle(query, live, monitor, loop, Sampler(gate, warm_up_batches), path)
-    handle._begin(first_is_late=not recent or recent[0]["batchId"] == 0)
+    handle._begin()
     return handle
 
 
@@ -108,7 +108,7 @@ class Handle:
         self._sampler = sampler
         self._lock = threading.RLock()
         self._ended: str | None = None
-        self._spent_s = 0.0
+        self._untold_s = 0.0
         self._over = threading.Event()
         self._idle: deque[float] = deque(maxlen=_IDLE_BATCHES)
         self._warned_of_idle = False
@@ -138,8 +138,15 @@ class Handle:
         return read(self.journal_path)
 
     def summary(self) -> dict[str, Any]:
-        """The SLO metrics so far."""
+        """The SLO metrics so far, of everything in the journal's file."""
         return summarise(self.recording().samples, self.slo)
+
+    def set_partitions(self, partitions: int) -> None:
+        """Cut the next batches into so many partitions; only our own source can change them while it runs."""
+        if not isinstance(self._loop.gate, WorkloadGate):
+            raise UnsupportedError("only a source of penstock.read_workload changes its partitions while it runs")
+        self._loop.gate.set_partitions(partitions)
+        self._loop.journal.event("partitions", partitions=partitions)
 
     def detach(self) -> None:
         """Give the user's own limits back and stop watching; the query goes on."""
@@ -183,15 +190,19 @@ class Handle:
         """The session is gone."""
         self._end(why)
 
-    def _begin(self, first_is_late: bool) -> None:
-        gated_first = any("penstock.rows" in source.options for source in self._live.sources)
-        if first_is_late and not gated_first and not self._loop.observe_only:
-            self._loop.journal.event(
+    def _begin(self) -> None:
+        if any(source.limit == "All Available" for source in self._live.sources) and not self._loop.observe_only:
+            self._say(
                 "first-batch-ungated",
-                why="Spark planned the first batch before attach could limit it; use penstock.gated(reader)",
+                "Spark plans the first batch of a start before attach can limit it, so that one takes the whole "
+                "backlog; write penstock.gated(spark.readStream...) where the query is built",
             )
-        if not self._live.checkpoint.startswith("file:"):
-            self._loop.journal.event("remote-checkpoint", checkpoint=self._live.checkpoint)
+        if not self._live.checkpoint.startswith("file:") and self._live.fast:
+            self._say(
+                "remote-checkpoint",
+                f"the checkpoint {self._live.checkpoint} is not on a local disk, and profile 'fast' was made and "
+                "tested for local ones; write penstock.configure(builder, profile='safe')",
+            )
         with self._lock:
             self._monitor.watch(self._live, self)
             self._loop.start()
@@ -199,10 +210,10 @@ class Handle:
     def _observe(self, sample: BatchSample | None, began_s: float) -> None:
         if sample is None:
             return
-        self._loop.observe(sample, control_s=self._spent_s + time.perf_counter() - began_s)
-        spent_s = time.perf_counter() - began_s
-        # The record of a confirmed batch carries what its estimate cost too; what it costs itself is known after.
-        self._spent_s = 0.0 if sample.confirmed else self._spent_s + spent_s
+        told_s = self._untold_s + time.perf_counter() - began_s
+        self._loop.observe(sample, control_s=told_s)
+        # A record is written before its own work ends; the rest is told with the next one, so that the sum is right.
+        self._untold_s += time.perf_counter() - began_s - told_s
 
     def _warn_of_idle_interval(self, sample: BatchSample) -> None:
         interval_s = self._live.interval_s
@@ -216,8 +227,11 @@ class Handle:
                 f"the trigger waits {interval_s:g} s but a batch takes {sample.processing_s:.2g} s, and the backlog "
                 "grows: the machine is idle while data waits; write .trigger(processingTime='0 seconds') instead"
             )
-            log.warning("penstock: %s", why)
-            self._loop.journal.event("idle-interval", why=why)
+            self._say("idle-interval", why)
+
+    def _say(self, name: str, why: str) -> None:
+        log.warning("penstock: %s", why)
+        self._loop.journal.event(name, why=why)
 
     def _end(self, why: str) -> None:
         with self._lock:

@@ -6,13 +6,15 @@ import json
 import math
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Protocol
 
-from penstock.errors import UnsupportedError
+from penstock.errors import BadInputError, UnsupportedError
 from penstock.sample import Decision
 from penstock.spark.jvm import LiveQuery
 from penstock.spark.mailbox import Admission, Mailbox
 from penstock.spark.progress import SourceRange
+from penstock.spark.reader import FIRST_FILES, FIRST_ROWS
 from penstock.spark.sampler import Admitted
 
 
@@ -39,7 +41,7 @@ class FileGate:
     """The engine gate: the read limit of Spark's file source, in files."""
 
     unit = "files"
-    first_size = 1.0
+    first_size = float(FIRST_FILES)
 
     def __init__(self, query: LiveQuery, source: int, user_limit: Any) -> None:
         self._query = query
@@ -68,7 +70,7 @@ class WorkloadGate:
     """The source gate: our own source, gated from inside through its mailbox, in rows."""
 
     unit = "rows"
-    first_size = 1000.0
+    first_size = float(FIRST_ROWS)
 
     def __init__(self, query: LiveQuery, mailbox: Mailbox, source: int, user_limit: float | None) -> None:
         self.mailbox = mailbox
@@ -88,7 +90,14 @@ class WorkloadGate:
             # The same DataFrame may be started again: its first batch is for the reader's options to limit.
             self.mailbox.admit(Admission())
             return
-        self.mailbox.admit(Admission(size=float(sys.maxsize) if self._user_limit is None else self._user_limit))
+        size = float(sys.maxsize) if self._user_limit is None else self._user_limit
+        self.mailbox.admit(Admission(size, partitions=self.mailbox.admission().partitions))
+
+    def set_partitions(self, partitions: int) -> None:
+        """Cut the next batches into so many partitions, whatever is admitted."""
+        if partitions < 1:
+            raise BadInputError("partitions", partitions, "a batch has at least one", "give 1 or more")
+        self.mailbox.admit(replace(self.mailbox.admission(), partitions=partitions))
 
     def admitted(self, sources: tuple[SourceRange, ...]) -> Admitted:
         """Rows taken, from the offsets; age, backlog and load from the source's receipt."""
@@ -116,11 +125,9 @@ class SplitGate:
         self.first_size = sum(gate.first_size for gate in gates)
         self._gates = tuple(gates)
         self._shares = [1 / len(gates)] * len(gates)
-        self._decision: Decision | None = None
 
     def apply(self, decision: Decision) -> None:
         """Each source gets its share, at least 1."""
-        self._decision = decision
         for gate, share in zip(self._gates, self._shares, strict=True):
             size = max(decision.size * share, 1.0)
             least = None if decision.min_size is None else min(decision.min_size * share, size)
@@ -128,7 +135,6 @@ class SplitGate:
 
     def restore(self) -> None:
         """Every source goes back to its own limit."""
-        self._decision = None
         for gate in self._gates:
             gate.restore()
 
@@ -140,9 +146,6 @@ class SplitGate:
             # The floor keeps a source that is empty now from being starved when it fills.
             floor = 0.05 / len(weights)
             self._shares = [floor + (1 - 0.05) * w / sum(weights) for w in weights]
-            if self._decision is not None:
-                # The budget may stay the same for long while the backlogs move.
-                self.apply(self._decision)
         waits = [a.wait_s for a in each if a.wait_s is not None]
         backlogs = [a.backlog for a in each if a.backlog is not None]
         loads = [a for a in each if a.load is not None and a.size > 0]
@@ -172,7 +175,7 @@ def _gate(query: LiveQuery, index: int) -> SourceGate:
         return WorkloadGate(query, Mailbox(options["mailbox"]), index, None if limit == "none" else float(limit))
     raise UnsupportedError(
         f"{source.text} ({source.kind}) has no admission control that Penstock knows: read files, or replay a workload "
-        "with penstock.spark.read_workload; an unknown limit could make a source read everything at once"
+        "with penstock.read_workload; an unknown limit could make a source read everything at once"
     )
 
 

@@ -57,6 +57,7 @@ class LiveQuery:
         self.trigger: str = facts["trigger"]
         self.interval_s: float = (facts["interval_ms"] or 0) / 1e3
         self.checkpoint: str = facts["checkpoint"]
+        self.fast: bool = facts["manager"].endswith("FileSystemBasedCheckpointFileManager")
         self.sources = tuple(SourceInfo(s["class"], s["text"], s["limit"], s["options"]) for s in facts["sources"])
 
     def watch(self) -> None:

@@ -77,15 +77,15 @@ class Monitor:
             log.debug("penstock: could not unwatch %s: %r", query.id, gone)
 
     def _run(self) -> None:
-        while True:
-            try:
-                text = self._probe.poll(_POLL_MS)
-            except Exception as gone:
-                return self._lose(f"the session has ended: {type(gone).__name__}")
-            if text is not None:
-                self._deliver(json.loads(text))
-            elif self._context_stopped():
-                return self._lose("the session has ended")
+        why = "the session has ended"
+        try:
+            while (text := self._probe.poll(_POLL_MS)) is not None or not self._context_stopped():
+                if text is not None:
+                    self._deliver(json.loads(text))
+        except Exception as gone:
+            why = f"{why}: {type(gone).__name__}"
+        finally:
+            self._lose(why)
 
     def _context_stopped(self) -> bool:
         # The JVM outlives a stopped context, and its probe would answer for ever.
@@ -94,7 +94,10 @@ class Monitor:
 
     def _lose(self, why: str) -> None:
         for observer in list(self._observers.values()):
-            observer.on_lost(why)
+            try:
+                observer.on_lost(why)
+            except Exception:
+                log.exception("penstock: a handle could not be told that %s", why)
 
     def _deliver(self, event: dict[str, Any]) -> None:
         targets = [self._observers.get(event["run"])] if "run" in event else list(self._observers.values())

@@ -8,6 +8,7 @@ from penstock.errors import BadInputError, UnsupportedError
 
 FIRST_FILES = 1
 FIRST_ROWS = 1000
+_GATED = ("penstock", "json", "csv", "parquet", "orc", "text", "xml", "avro")
 
 Reader = TypeVar("Reader")
 
@@ -16,12 +17,13 @@ def gated(reader: Reader, first: int | None = None) -> Reader:
     """Give a stream reader a small first limit and remember the user's own; the loop ramps up from there.
 
     Spark plans the first batch before `start()` returns, so no `attach` can be early enough: after an outage it would
-    take the whole backlog. Use it on any reader, before `load` (or `json`, `parquet`, ...)::
+    take the whole backlog. Use it on a reader of files or workloads, before `load` (or `json`, `parquet`, ...)::
 
         df = penstock.gated(spark.readStream.schema(schema)).json("incoming/")
 
-    `first` is how much the first batch admits, in files or rows; by default 1 file or 1000 rows. A limit that the
-    user had set (`maxFilesPerTrigger`, `maxBytesPerTrigger`, `maxRowsPerTrigger`) comes back at `detach()`.
+    `first` is how much the first batch admits, in files or rows; by default 1 file or 1000 rows, and always 1 file
+    where `maxBytesPerTrigger` is set. A limit that the user had set (`maxFilesPerTrigger`, `maxBytesPerTrigger`,
+    `maxRowsPerTrigger`) comes back at `detach()`.
     """
     if first is not None and first < 1:
         raise BadInputError("first", first, "the first batch must admit something", "give 1 or more")
@@ -30,7 +32,13 @@ def gated(reader: Reader, first: int | None = None) -> Reader:
         raise UnsupportedError(
             "this is a Spark Connect reader; gate the query from a classic session in the driver's process"
         )
-    own = _options(jreader)
+    fields = _fields(jreader)
+    if not str(fields["source"]).lower().startswith(_GATED):
+        raise UnsupportedError(
+            f"format {fields['source']!r} has no first limit that Penstock can set: it knows files and workloads; set "
+            "the source's own option (Kafka: maxOffsetsPerTrigger) and attach nothing"
+        )
+    own = _options(fields["extraOptions"])
     files, bytes_, rows = own.get("maxfilespertrigger"), own.get("maxbytespertrigger"), own.get("maxrowspertrigger")
     options: dict[str, str] = {"penstock.rows": rows or "none", "maxRowsPerTrigger": str(first or FIRST_ROWS)}
     if bytes_ is not None:
@@ -45,18 +53,27 @@ def gated(reader: Reader, first: int | None = None) -> Reader:
     return answer
 
 
-def _options(jreader: Any) -> dict[str, str]:
-    """The options the user has set so far, by their names in lower case."""
+def _fields(jreader: Any) -> dict[str, Any]:
+    """Format and options that the user has set so far; Spark has no public way to ask a reader for them."""
+    found: dict[str, Any] = {}
     at = jreader.getClass()
     while at is not None:
         for field in at.getDeclaredFields():
-            if field.getName().split("$$")[-1] == "extraOptions":
+            name = field.getName().split("$$")[-1]
+            if name in ("source", "extraOptions"):
                 field.setAccessible(True)
-                entries = field.get(jreader).iterator()
-                found: dict[str, str] = {}
-                while entries.hasNext():
-                    entry = entries.next()
-                    found[str(entry._1()).lower()] = str(entry._2())
-                return found
+                found[name] = field.get(jreader)
         at = at.getSuperclass()
-    raise UnsupportedError("this version of Spark keeps a reader's options elsewhere; set the first limit by hand")
+    if len(found) < 2:
+        raise UnsupportedError("this version of Spark keeps a reader's options elsewhere; set the first limit by hand")
+    return found
+
+
+def _options(scala_map: Any) -> dict[str, str]:
+    """A map of Scala as a dictionary, its keys in lower case."""
+    found: dict[str, str] = {}
+    entries = scala_map.iterator()
+    while entries.hasNext():
+        entry = entries.next()
+        found[str(entry._1()).lower()] = str(entry._2())
+    return found

@@ -29,19 +29,21 @@ def configure(builder: SparkSession.Builder, profile: str = "fast") -> SparkSess
 
     `safe` only makes Python workers run this interpreter (where another `python3` lacks pyarrow, a streaming query
     with a Python source hangs with no error). `fast` also cuts the fixed cost of a batch, where the checkpoint is on
-    the driver's local disk: checkpoint files without a checksum file beside each, written by one rename. Elsewhere
-    it changes nothing, and says so in the log. What each setting is worth: `make bench`; that a kill at any moment
-    loses and doubles nothing under it: tests/reliability.
+    the driver's local disk: files without a checksum file beside each (all local files of the session, as Hadoop has
+    one setting for them), checkpoint files written by one rename. Elsewhere it changes nothing, and says so in the
+    log; of a checkpoint named only at the start of a query, `attach` tells. What each setting is worth: `make bench`;
+    that a kill at any moment loses and doubles nothing under it: tests/reliability.
     """
     if profile not in PROFILES:
         raise BadInputError("profile", profile, "no such profile", f"write one of {', '.join(PROFILES)}")
+    options: dict[str, str] = dict(getattr(builder, "_options", {}))
+    if (why := _not_local(options)) is not None:
+        if profile == "fast":
+            log.warning("penstock: profile 'fast' changes nothing here: %s", why)
+        return builder
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
     if profile == "safe":
-        return builder
-    options: dict[str, str] = dict(getattr(builder, "_options", {}))
-    if (why := _not_local(options)) is not None:
-        log.warning("penstock: profile 'fast' changes nothing here: %s", why)
         return builder
     for key, value in fast_settings().items():
         if key not in options:

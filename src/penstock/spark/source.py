@@ -11,7 +11,6 @@ import math
 import shutil
 import tempfile
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -42,6 +41,7 @@ if TYPE_CHECKING:
 DEFAULT_PARTITIONS = 2
 # A batch is dealt to its partitions in rounds, so that a load that changes inside the batch burdens all alike.
 ROUNDS = 8
+_workloads: dict[str, Replayable] = {}
 _MIN_ROWS_A_ROUND = 32
 
 
@@ -221,25 +221,33 @@ def read_workload(
         _positive(options, name)
     mailbox = tempfile.mkdtemp(prefix="penstock-")
     atexit.register(shutil.rmtree, mailbox, ignore_errors=True)
-    # Spark looks a source up at load(), not before: under one name for all, the latest workload would be read by all.
-    format_name = Path(mailbox).name
+    _workloads[mailbox] = workload
+    # Spark looks a source up by its name at load(), not before, and pickles it when it is registered: so the latest
+    # registration must know every workload that was given out.
+    workloads = dict(_workloads)
 
     class WorkloadSource(DataSource):
-        """Bound to its workload; Spark ships the class to its Python processes by value."""
+        """Finds its workload by its mailbox; Spark ships the class to its Python processes by value."""
 
         @classmethod
         def name(cls) -> str:
-            return format_name
+            return "penstock"
 
         def schema(self) -> str:
-            return workload.schema_ddl
+            return self._workload().schema_ddl
 
         def streamReader(self, schema: StructType) -> WorkloadReader:
             binary = [field.name for field in schema.fields if isinstance(field.dataType, BinaryType)]
-            return WorkloadReader(workload, self.options, binary=binary)
+            return WorkloadReader(self._workload(), self.options, binary=binary)
+
+        def _workload(self) -> Replayable:
+            found = workloads.get(self.options.get("mailbox", ""))
+            if found is None:
+                raise BadInputError("format", "penstock", "no workload", "use penstock.read_workload(spark, workload)")
+            return found
 
     spark.dataSource.register(WorkloadSource)
-    return spark.readStream.format(format_name).options(mailbox=mailbox, **options)
+    return spark.readStream.format("penstock").options(mailbox=mailbox, **options)
 
 
 def _positive(options: Mapping[str, str], name: str) -> int | None:

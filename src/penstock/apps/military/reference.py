@@ -17,6 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
+from penstock.apps.military import sizes
 from penstock.apps.military.digest import Digest
 from penstock.apps.military.stages import STAGES
 from penstock.apps.protocol import Progress
@@ -98,7 +99,8 @@ def _checked_items(workload: Workload) -> int:
 
 def _cached(size_class: str, seed: int, cost: str) -> Path:
     home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    name = hashlib.sha256(f"v{VERSION} {key(size_class, seed, cost)}".encode()).hexdigest()[:24]
+    parts = (VERSION, key(size_class, seed, cost), sizes.layout(size_class).counts, sizes.LOW_COST, sizes.HIGH_COST)
+    name = hashlib.sha256(repr(parts).encode()).hexdigest()[:24]
     return home / "penstock" / "military" / f"{name}.digest"
 
 
