@@ -6,10 +6,7 @@ travels in the offsets, so that after a restart the checkpoint tells both where 
 
 from __future__ import annotations
 
-import atexit
 import math
-import shutil
-import tempfile
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -22,7 +19,7 @@ from pyspark.sql.types import BinaryType, StructType
 from penstock.clock import Clock, SystemClock
 from penstock.errors import BadInputError, UnsupportedError
 from penstock.spark.arrow import listed, packed
-from penstock.spark.mailbox import Mailbox, Receipt
+from penstock.spark.mailbox import Mailbox, Receipt, make_mailbox
 
 try:
     from pyspark.sql.streaming.datasource import (  # type: ignore[import-not-found,unused-ignore]
@@ -219,8 +216,7 @@ def read_workload(
         options["maxRowsPerTrigger"] = str(max_rows)
     for name in options:
         _positive(options, name)
-    mailbox = tempfile.mkdtemp(prefix="penstock-")
-    atexit.register(shutil.rmtree, mailbox, ignore_errors=True)
+    mailbox = make_mailbox()
     _workloads[mailbox] = workload
     # Spark looks a source up by its name at load(), not before, and pickles it when it is registered: so the latest
     # registration must know every workload that was given out.

@@ -1,6 +1,7 @@
 """The right answer, by a plain loop without Spark, and where known answers are kept.
 
-Digests of seed 1 are in `digests.json`, made by `python -m penstock.apps.military.reference test small`, each beside
+Digests of seed 1 are in `digests.json`, made by `python -m penstock.apps.military.reference
+test small "test=COST OF THE DEMO"`, each beside
 the digest of a small sample that a test recomputes, so that the file cannot outlive the code it speaks of. Those of
 other seeds and costs are kept in the user's cache directory once they were computed.
 """
