@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
 
-from penstock.patterns.base import check_extent, check_range
-from penstock.patterns.options import AMOUNT, LENGTH
 from penstock.patterns.segments import SegmentPattern, Segments
+from penstock.patterns.swing import Swing
 
 
 @dataclass(frozen=True)
-class Increasing(SegmentPattern):
+class Increasing(Swing, SegmentPattern):
     """From min straight to max over one period, then max for ever.
 
     >>> Increasing(min=0.0, max=10.0, period=20.0).value(np.array([0.0, 10.0, 20.0, 30.0]))
@@ -24,15 +23,6 @@ class Increasing(SegmentPattern):
     name: ClassVar[str] = "increasing"
     summary: ClassVar[str] = "from min straight to max, then holds max: min, max, period"
 
-    min: float = field(metadata=AMOUNT)
-    max: float = field(metadata=AMOUNT)
-    period: float = field(metadata=LENGTH)
-
-    def __post_init__(self) -> None:
-        """Refuse a range or period that cannot work."""
-        check_range(self, self.min, self.max)
-        check_extent(self, "period", self.period)
-
     @cached_property
     def segments(self) -> Segments:
         """One rising piece."""
@@ -40,7 +30,7 @@ class Increasing(SegmentPattern):
 
 
 @dataclass(frozen=True)
-class Decreasing(SegmentPattern):
+class Decreasing(Swing, SegmentPattern):
     """From max straight to min over one period, then min for ever.
 
     >>> Decreasing(min=0.0, max=10.0, period=20.0).total
@@ -49,15 +39,6 @@ class Decreasing(SegmentPattern):
 
     name: ClassVar[str] = "decreasing"
     summary: ClassVar[str] = "from max straight to min, then holds min: min, max, period"
-
-    min: float = field(metadata=AMOUNT)
-    max: float = field(metadata=AMOUNT)
-    period: float = field(metadata=LENGTH)
-
-    def __post_init__(self) -> None:
-        """Refuse a range or period that cannot work."""
-        check_range(self, self.min, self.max)
-        check_extent(self, "period", self.period)
 
     @cached_property
     def segments(self) -> Segments:

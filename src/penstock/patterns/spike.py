@@ -9,13 +9,13 @@ from typing import ClassVar
 import numpy as np
 
 from penstock.errors import BadInputError
-from penstock.patterns.base import check_extent, check_range
-from penstock.patterns.options import AMOUNT, LENGTH, SHARE
+from penstock.patterns.options import SHARE
 from penstock.patterns.segments import SegmentPattern, Segments
+from penstock.patterns.swing import Swing
 
 
 @dataclass(frozen=True)
-class Spike(SegmentPattern):
+class Spike(Swing, SegmentPattern):
     """min, and at the end of each period a sawtooth: straight up to max, then at once back to min.
 
     `width` is the share of the period that the sawtooth takes.
@@ -27,15 +27,11 @@ class Spike(SegmentPattern):
     name: ClassVar[str] = "spike"
     summary: ClassVar[str] = "min with a sawtooth up to max at the end of each period: min, max, period, width=10%"
 
-    min: float = field(metadata=AMOUNT)
-    max: float = field(metadata=AMOUNT)
-    period: float = field(metadata=LENGTH)
     width: float = field(default=0.1, metadata=SHARE)
 
     def __post_init__(self) -> None:
         """Refuse a range, period or width that cannot work."""
-        check_range(self, self.min, self.max)
-        check_extent(self, "period", self.period)
+        super().__post_init__()
         if not 0 < self.width < 1:
             raise BadInputError("spike width", self.width, "a share of the period", "write e.g. width=10%")
 

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
-from penstock.patterns.base import FloatArray, Pattern, check_extent, check_range
-from penstock.patterns.options import AMOUNT, LENGTH
+from penstock.patterns.base import FloatArray
+from penstock.patterns.swing import Swing
 
 # Halving alone would reach neighbouring floats in about 55 steps; Newton's usually take a handful.
 _MOST_STEPS = 70
 
 
 @dataclass(frozen=True)
-class Wave(Pattern):
+class Wave(Swing):
     """A sine between min and max that starts halfway, rising.
 
     With m the middle, a half the range and P the period: value `m + a sin(2πx/P)`, area `m x + a P/π sin²(πx/P)`.
@@ -27,15 +27,6 @@ class Wave(Pattern):
 
     name: ClassVar[str] = "wave"
     summary: ClassVar[str] = "a sine that starts halfway, rising: min, max, period"
-
-    min: float = field(metadata=AMOUNT)
-    max: float = field(metadata=AMOUNT)
-    period: float = field(metadata=LENGTH)
-
-    def __post_init__(self) -> None:
-        """Refuse a range or period that cannot work."""
-        check_range(self, self.min, self.max)
-        check_extent(self, "period", self.period)
 
     @property
     def total(self) -> float:
