@@ -100,7 +100,8 @@ def main() -> None:
     for measures in MEASURES:
         for measure in measures():
             fields = asdict(measure)
-            results[fields.pop("name")] = {**fields, "ratio": measure.ratio, "command": COMMAND}
+            name = fields.pop("name")
+            results[name] = {**fields, "ratio": measure.ratio, "command": COMMAND}
             print(
                 f"{measure.name:32} {measure.ratio:7.3f}   ours {measure.ours:9.2f} {measure.unit}   "
                 f"peer {measure.peer:9.2f} {measure.unit}   {measure.what}",

@@ -60,7 +60,6 @@ def fast_settings() -> dict[str, str]:
             f"org.apache.spark.sql.execution.{package}.FileSystemBasedCheckpointFileManager"
         ),
         "spark.hadoop.fs.file.impl": "org.apache.hadoop.fs.RawLocalFileSystem",
-        "spark.sql.streaming.checkpoint.fileChecksum.enabled": "false",
     }
 
 
