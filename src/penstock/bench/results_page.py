@@ -27,7 +27,8 @@ _INTRO = """# Results
 Military Server, class {size_class}, SLO {slo} on processing latency, saturated arrivals; each controller once, one
 after another in one session. Made by `{command}` on {today}: {machine}, Spark {spark}, `local[2]`, no GPU.
 
-One run each on a shared machine: differences of a few points are noise. All settings are the defaults of a live query:
+One run each on a shared machine, and one run says little: two runs of the same controller differ by many points
+(decisions/008), so this table does not rank the adaptive ones. All settings are the defaults of a live query:
 steps of 20% of the size (PBAF, PBAF-WT and PMBAF, which take fractions of a step: 50%; PID: gains of 30%, 80% and 0%),
 ramp-up from 1000 items, seed 1. `fixed` has the mean batch of the PMBAF run, which nobody knows before that run. The
 first batch of each run is warm-up and does not count (the thesis leaves none out).
