@@ -7,6 +7,7 @@ whatever the sign of k, and it is r/a for a level piece.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -104,9 +105,9 @@ class SegmentPattern(Pattern):
     """A pattern that is made of straight pieces; a subclass says which."""
 
     @property
+    @abstractmethod
     def segments(self) -> Segments:
         """The pieces."""
-        raise NotImplementedError
 
     @property
     def total(self) -> float:
