@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import ClassVar
 
 from penstock.control.reading import keep, measure_name, usable_value
@@ -13,6 +14,8 @@ from penstock.slo import Slo
 
 # A value a trillion times off says no more than one a billion times off, and this keeps the arithmetic finite.
 _FARTHEST = 1e12
+# The edges of the band belong to it, also when a ratio is a rounding error beyond them.
+_EDGE = 1e-12
 
 
 class BaseController(ABC):
@@ -32,9 +35,13 @@ class BaseController(ABC):
     def __init__(self, slo: Slo, size: float) -> None:
         self.slo = slo
         self.size = check_size("size", size)
-        # In units of the aim, and rounded as ratios are: the edges of the band belong to it.
-        self._low = _rounded(1 - slo.tolerance)
-        self._high = _rounded(1 + slo.tolerance)
+        self._low = (1 - slo.tolerance) * (1 - _EDGE)
+        self._high = (1 + slo.tolerance) * (1 + _EDGE)
+
+    @property
+    def band(self) -> tuple[float, float]:
+        """Between these ratios of value to aim nothing is wrong."""
+        return self._low, self._high
 
     @abstractmethod
     def plan(self, ratio: float) -> float:
@@ -45,13 +52,13 @@ class BaseController(ABC):
         value = usable_value(self.slo, sample)
         if value is None:
             return keep(self.size, sample)
-        ratio = _rounded(clamp(value / self.slo.aim, 1 / _FARTHEST, _FARTHEST))
+        ratio = clamp(value / self.slo.aim, 1 / _FARTHEST, _FARTHEST)
         before = self.size
         self.size = clamp(self.plan(ratio))
         return Decision(self.size, f"{self._finding(value, ratio)}: {format_change(before, self.size)}")
 
     def _finding(self, value: float, ratio: float) -> str:
-        low, high = (self.slo.format_value(self.slo.aim * edge) for edge in (self._low, self._high))
+        low, high = _edges(self.slo, self._low, self._high)
         measured = f"{measure_name(self.slo)} {self.slo.format_value(value)}"
         if ratio < self._low:
             return f"{measured} is under {low}"
@@ -60,5 +67,6 @@ class BaseController(ABC):
         return f"{measured} is within {low} to {high}"
 
 
-def _rounded(ratio: float) -> float:
-    return float(f"{ratio:.12g}")
+@lru_cache
+def _edges(slo: Slo, low: float, high: float) -> tuple[str, str]:
+    return slo.format_value(slo.aim * low), slo.format_value(slo.aim * high)

@@ -15,16 +15,16 @@ Lower = Literal["printed", "linear"]
 _WHOLE_STEP_AT = 0.6
 
 
-def fraction_up(ratio: float, lower: Lower) -> float:
+def fraction_up(ratio: float, linear: bool) -> float:
     """The share of a step to grow by, from the ratio of latency to target.
 
     As printed it is min((1 - 0.6) / ratio, 1), which is still 0.42 of a step at 0.95 of the target. The linear form
     min((1 - ratio) / 0.6, 1) goes to nothing at the target and is whole at the same 0.4 of it.
 
-    >>> [round(fraction_up(0.95, lower), 3) for lower in ("printed", "linear")]
+    >>> [round(fraction_up(0.95, linear), 3) for linear in (False, True)]
     [0.421, 0.083]
     """
-    share = (1 - _WHOLE_STEP_AT) / ratio if lower == "printed" else (1 - ratio) / _WHOLE_STEP_AT
+    share = (1 - ratio) / _WHOLE_STEP_AT if linear else (1 - _WHOLE_STEP_AT) / ratio
     return min(share, 1.0)
 
 
@@ -69,7 +69,7 @@ class Pbaf(StepController):
 
     def steps_up(self, ratio: float) -> float:
         """A fraction, by the form chosen."""
-        return fraction_up(ratio, self.lower)
+        return fraction_up(ratio, self.lower == "linear")
 
     def steps_down(self, ratio: float) -> float:
         """A fraction."""

@@ -18,6 +18,15 @@ Gain = float | str
 _LARGEST_CHANGE = math.log(1e9)
 
 
+def position(error: float, total: float, last: float, kp: float, ki: float, kd: float) -> float:
+    """The output of the positional form: total is the sum of all errors, this one included.
+
+    >>> position(0.5, 2.0, 0.25, kp=10, ki=15, kd=4)
+    36.0
+    """
+    return kp * error + ki * total + kd * (error - last)
+
+
 class Pid(BaseController):
     """Proportional-integral-derivative controller, with gains in items (10) or in percent of the size ("10%").
 
@@ -49,10 +58,10 @@ class Pid(BaseController):
 
     def __init__(self, slo: Slo, size: float, kp: Gain = 10, ki: Gain = 15, kd: Gain = 3) -> None:
         super().__init__(slo, size)
-        self._relative = any(isinstance(gain, str) and "%" in gain for gain in (kp, ki, kd))
-        self.kp = _gain("kp", kp, self._relative)
-        self.ki = _gain("ki", ki, self._relative)
-        self.kd = _gain("kd", kd, self._relative)
+        self.relative = any(isinstance(gain, str) and "%" in gain for gain in (kp, ki, kd))
+        self.kp = _gain("kp", kp, self.relative)
+        self.ki = _gain("ki", ki, self.relative)
+        self.kd = _gain("kd", kd, self.relative)
         self._sum = 0.0
         self._last = 0.0
         self._before_last = 0.0
@@ -60,12 +69,12 @@ class Pid(BaseController):
 
     def plan(self, ratio: float) -> float:
         """The output of the form that the gains call for."""
-        error = -math.log(ratio) if self._relative else 1 - ratio
-        size = self._incremental(error) if self._relative else self._positional(error)
+        error = -math.log(ratio) if self.relative else 1 - ratio
+        size = self._incremental(error) if self.relative else self._positional(error)
         self._before_last, self._last = self._last, error
         if size < 1:
             self._sum = 0.0
-            if self._relative:
+            if self.relative:
                 self._before_last = self._last = 0.0
         self._decided = clamp(size)
         return self._decided
@@ -75,7 +84,7 @@ class Pid(BaseController):
             other_terms = self.kp * self._last + self.kd * (self._last - self._before_last)
             self._sum = (self.size - other_terms) / self.ki
         self._sum += error
-        return self.kp * error + self.ki * self._sum + self.kd * (error - self._last)
+        return position(error, self._sum, self._last, self.kp, self.ki, self.kd)
 
     def _incremental(self, error: float) -> float:
         if self.size != self._decided:

@@ -13,6 +13,24 @@ from penstock.slo import Slo
 _FINE_FROM, _FINE_TO = 0.7, 1.8
 
 
+def fine_or_fast_up(ratio: float, linear: bool) -> float:
+    """How many steps to grow: a fraction near the target, one or more far below it.
+
+    >>> round(fine_or_fast_up(0.8, linear=False), 2), fine_or_fast_up(0.5, linear=False)
+    (0.5, 2.0)
+    """
+    return fraction_up(ratio, linear) if ratio >= _FINE_FROM else multiplier_up(ratio, False)
+
+
+def fine_or_fast_down(ratio: float) -> float:
+    """How many steps to shrink: a fraction near the target, as many as latency is targets far above it.
+
+    >>> round(fine_or_fast_down(1.3), 2), fine_or_fast_down(2.0)
+    (0.5, 2.0)
+    """
+    return fraction_down(ratio) if ratio <= _FINE_TO else ratio
+
+
 class Pmbaf(StepController):
     """Percentage and multiplier-based adaptation factor: PBAF near the target, MBAF far from it.
 
@@ -40,8 +58,8 @@ class Pmbaf(StepController):
 
     def steps_up(self, ratio: float) -> float:
         """A fraction near the target, one or more far below it."""
-        return fraction_up(ratio, self.lower) if ratio >= _FINE_FROM else multiplier_up(ratio, bounded=False)
+        return fine_or_fast_up(ratio, self.lower == "linear")
 
     def steps_down(self, ratio: float) -> float:
         """A fraction near the target, as many as latency is targets far above it."""
-        return fraction_down(ratio) if ratio <= _FINE_TO else ratio
+        return fine_or_fast_down(ratio)

@@ -16,6 +16,16 @@ from penstock.units import parse_count, parse_percent
 _HOW = "write items as 10, or a share of the size as '10%'"
 
 
+def stepped_up(size: float, steps: float, amount: float, relative: bool) -> float:
+    """The size so many steps up; plain numbers, so that the simulator can compile it."""
+    return size * (1 + steps * amount) if relative else size + steps * amount
+
+
+def stepped_down(size: float, steps: float, amount: float, relative: bool) -> float:
+    """The size so many steps down."""
+    return size / (1 + steps * amount) if relative else size - steps * amount
+
+
 @dataclass(frozen=True, slots=True)
 class Step:
     """A step (the thesis: adaptation factor) in items, or relative to the size in force.
@@ -50,11 +60,11 @@ class Step:
 
     def up(self, size: float, steps: float = 1.0) -> float:
         """The size so many steps up."""
-        return size * (1 + steps * self.amount) if self.relative else size + steps * self.amount
+        return stepped_up(size, steps, self.amount, self.relative)
 
     def down(self, size: float, steps: float = 1.0) -> float:
         """The size so many steps down."""
-        return size / (1 + steps * self.amount) if self.relative else size - steps * self.amount
+        return stepped_down(size, steps, self.amount, self.relative)
 
     def __str__(self) -> str:
         """The step as one would write it."""
