@@ -68,10 +68,28 @@ def responses(
     return [_response(measured[start:end], slo, held) for start, end in pairwise([*starts, len(measured)])]
 
 
+def settling_batches(values: Iterable[float], slo: Slo, held: int = HELD_BATCHES) -> int | None:
+    """How many batches came before the first of `held` in a row that met the SLO; None where that never came.
+
+    >>> settling_batches([2.0, 1.0, 1.5, 1.0, 1.0, 1.1], Slo.parse("1 s ± 10%"))
+    3
+    """
+    return _settled([slo.holds(value) for value in values], held)
+
+
+def _settled(met: Sequence[bool], held: int) -> int | None:
+    in_a_row = 0
+    for number, hit in enumerate(met):
+        in_a_row = in_a_row + 1 if hit else 0
+        if in_a_row == held:
+            return number + 1 - held
+    return None
+
+
 def _response(samples: Sequence[BatchSample], slo: Slo, held: int) -> Response:
     values = [value for sample in samples if (value := _value(sample, slo)) is not None]
     met = [slo.holds(value) for value in values]
-    settled = next((at for at in range(len(met) - held + 1) if all(met[at : at + held])), None)
+    settled = _settled(met, held)
     harm = -1 if slo.metric is Metric.THROUGHPUT else 1
     excess = [100.0 * harm * (value - slo.target) / slo.target for value in values[:settled]]
     return Response(

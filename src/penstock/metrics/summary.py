@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from penstock.metrics.hits import Numbers, SloMetrics
+from penstock.metrics.hits import Numbers, SloMetrics, hits
 from penstock.sample import BatchSample, Status
 from penstock.slo import Metric, Slo, Verdict
 
@@ -77,37 +78,63 @@ def summarise(samples: Iterable[BatchSample], slo: Slo, tolerances: Sequence[flo
     (66.7, 100.0, 1.1)
     """
     everything = list(samples)
-    verdicts = Counter(slo.verdict(sample) for sample in everything)
-    measured = [sample for sample in everything if slo.verdict(sample) is not Verdict.UNKNOWN]
     usable = [sample for sample in everything if sample.usable]
-    ignored = Counter(_why_ignored(sample) for sample in everything if slo.verdict(sample) is Verdict.UNKNOWN)
-    parts = dict.fromkeys(sample.part for sample in measured if sample.part is not None)
+    measured = _Measured.of(usable, slo)
+    known = np.isfinite(measured.values)
+    counted = measured.where(known)
+    ignored = Counter(
+        sample.status.value for sample in everything if not sample.usable and sample.status is not Status.OK
+    )
+    ignored["unmeasured"] = len(everything) - int(known.sum()) - sum(ignored.values())
+    met = int(hits(counted.values, slo).sum())
+    verdicts = {Verdict.MET: met, Verdict.MISSED: counted.values.size - met}
+    verdicts[Verdict.UNKNOWN] = len(everything) - counted.values.size
     latencies = [sample.end_to_end_s if slo.metric is Metric.END_TO_END else sample.processing_s for sample in usable]
     throughput = throughput_per_s(everything)
     return {
         "slo": str(slo),
-        **_block(measured, slo),
-        "at": {f"{tolerance * 100:g}%": _metrics(measured, slo, tolerance) for tolerance in tolerances},
+        **counted.block(slo),
+        "at": {f"{tolerance * 100:g}%": counted.metrics(slo, tolerance) for tolerance in tolerances},
         "verdicts": {verdict.value: verdicts[verdict] for verdict in Verdict},
-        "ignored": dict(sorted(ignored.items())),
+        "ignored": {why: count for why, count in sorted(ignored.items()) if count},
         "throughput_per_s": None if throughput is None else _number(throughput),
         "latency_s": _percentiles(usable, latencies),
         "batch_latency_s": percentiles([math.nan if each is None else each for each in latencies]),
         "end_to_end_s": _percentiles(usable, [sample.end_to_end_s for sample in usable]) if _waits(usable) else None,
         "wait_s": _percentiles(usable, [sample.wait_s for sample in usable]) if _waits(usable) else None,
-        "patterns": {part: _block([sample for sample in measured if sample.part == part], slo) for part in parts},
+        "patterns": {part: counted.where(here).block(slo) for part, here in counted.by_part()},
         "durations_s": _mean_durations_s(usable),
     }
 
 
-def _block(samples: Sequence[BatchSample], slo: Slo) -> dict[str, Any]:
-    return {**_metrics(samples, slo), "batches": len(samples), "items": sum(sample.items for sample in samples)}
+@dataclass(frozen=True)
+class _Measured:
+    """One value, one number of items and one part a batch, as columns: a run may have a million batches."""
 
+    values: npt.NDArray[np.float64]
+    items: npt.NDArray[np.float64]
+    parts: npt.NDArray[np.object_]
 
-def _metrics(samples: Sequence[BatchSample], slo: Slo, tolerance: float | None = None) -> dict[str, float | None]:
-    values = [math.nan if (value := slo.measure(sample)) is None else value for sample in samples]
-    metrics = asdict(SloMetrics.of(values, [sample.items for sample in samples], slo, tolerance))
-    return {name: None if value is None else _number(value) for name, value in metrics.items()}
+    @classmethod
+    def of(cls, samples: Sequence[BatchSample], slo: Slo) -> _Measured:
+        values = [math.nan if (value := slo.measure(sample)) is None else value for sample in samples]
+        items = [float(sample.items) for sample in samples]
+        return cls(np.array(values), np.array(items), np.array([sample.part for sample in samples], dtype=object))
+
+    def where(self, chosen: npt.NDArray[np.bool_]) -> _Measured:
+        return _Measured(self.values[chosen], self.items[chosen], self.parts[chosen])
+
+    def by_part(self) -> Iterable[tuple[str, npt.NDArray[np.bool_]]]:
+        for part in dict.fromkeys(self.parts.tolist()):
+            if part is not None:
+                yield part, self.parts == part
+
+    def block(self, slo: Slo) -> dict[str, Any]:
+        return {**self.metrics(slo), "batches": self.values.size, "items": int(self.items.sum())}
+
+    def metrics(self, slo: Slo, tolerance: float | None = None) -> dict[str, float | None]:
+        metrics = asdict(SloMetrics.of(self.values, self.items, slo, tolerance))
+        return {name: None if value is None else _number(value) for name, value in metrics.items()}
 
 
 def _percentiles(samples: Sequence[BatchSample], values: Sequence[float | None]) -> dict[str, float | None]:
@@ -121,10 +148,6 @@ def _waits(samples: Sequence[BatchSample]) -> bool:
 def _items_between(sample: BatchSample, first_s: float, last_s: float) -> int:
     inside = sample.started_s is not None and first_s <= sample.started_s <= last_s
     return sample.items if inside and sample.status is not Status.FAILED else 0
-
-
-def _why_ignored(sample: BatchSample) -> str:
-    return "unmeasured" if sample.status is Status.OK else sample.status.value
 
 
 def _mean_durations_s(samples: Sequence[BatchSample]) -> dict[str, float]:
