@@ -1,0 +1,233 @@
+"""The simulator: the kernel, its two executions, the plants and the oracles."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from penstock.control import registry
+from penstock.errors import BadInputError, UnsupportedError
+from penstock.sim import kernel
+from penstock.sim.form import ORACLES, form_of
+from penstock.sim.plant import Plant, load_plant, plant_of
+from penstock.sim.run import SimRun, SimSpec, prepare, simulate
+from penstock.sim.thesis import latency_s
+from penstock.slo import Slo
+
+QUICK = SimSpec(items=20_000)
+SPARK = SimSpec(plant="spark", slo="1 s ± 10%", items=300_000)
+IN_KERNEL = [
+    ("fixed", {}),
+    ("faf", {"step": 5}),
+    ("pbaf", {"step": 10, "sample": 5}),
+    ("pbaf", {"step": "20%", "lower": "linear"}),
+    ("pbaf-wt", {"step": 5}),
+    ("mbaf", {"step": 5}),
+    ("pmbaf", {"step": 10}),
+    ("pmbaf", {"step": 10, "lower": "linear", "sample": 3}),
+    ("pid", {}),
+    ("pid", {"kp": 0, "ki": 5, "kd": 0.5}),
+]
+
+
+def same(one: SimRun, other: SimRun) -> bool:
+    return np.array_equal(one.items, other.items) and np.array_equal(one.ended_s, other.ended_s)
+
+
+@pytest.mark.parametrize(("name", "settings"), IN_KERNEL)
+@pytest.mark.parametrize("delay", [0, 3])
+def test_the_kernel_decides_as_the_controller_does(name: str, settings: dict[str, object], delay: int):
+    spec = replace(QUICK, controller=name, settings=settings, delay=delay)
+    assert prepare(spec).form is not None
+    by_controller = simulate(spec, watch=lambda number, sample, decision: None)
+    assert same(simulate(spec), by_controller)
+
+
+def test_the_kernel_decides_as_the_controller_does_on_waiting_items_and_an_end_to_end_objective():
+    spec = SimSpec(
+        controller="pmbaf", slo="4 ms ± 10% end-to-end", items=5_000, arrivals="wave:min=2k,max=60k,period=0.1s"
+    )
+    assert same(simulate(spec), simulate(spec, watch=lambda number, sample, decision: None))
+
+
+def test_compiled_and_interpreted_agree_to_the_last_bit():
+    pytest.importorskip("numba")
+    specs = [replace(QUICK, controller=name, settings=settings, delay=1) for name, settings in IN_KERNEL]
+    specs += [replace(QUICK, controller=name) for name in ORACLES]
+    specs += [replace(QUICK, controller="oracle", slo="4 ms ± 10% e2e", arrivals="constant:rate=30k/s")]
+    for spec in specs:
+        assert same(simulate(spec), simulate(spec, compiled=True)), spec
+
+
+def test_a_controller_that_the_kernel_does_not_know_runs_itself():
+    slo = Slo.parse("1 s ± 10%")
+    for name, settings in (("pid", {"kp": "10%", "ki": "20%", "kd": "0%"}), ("faf", {"max_size": 50}), ("das", {})):
+        assert form_of(registry.create(name, slo, 10, **settings), slo) is None
+    faf = registry.create("faf", slo, 10)
+    assert form_of(type("Faf2", (type(faf),), {})(slo, 10), slo) is None
+    assert form_of(faf, Slo.parse(">= 5k/s")) is None
+
+
+@pytest.mark.parametrize("spec", [QUICK, SPARK, replace(QUICK, controller="das"), replace(SPARK, controller="oracle")])
+def test_a_seed_repeats_and_another_differs(spec: SimSpec):
+    assert same(simulate(spec), simulate(spec))
+    assert not same(simulate(spec), simulate(replace(spec, seed=2)))
+
+
+@pytest.mark.parametrize("controller", ["fixed", "pmbaf", "das", "oracle", "oracle-causal"])
+@pytest.mark.parametrize("arrivals", ["saturated", "binary:min=2k,max=40k,period=2s"])
+def test_every_item_is_processed_once_and_never_before_it_arrived(controller: str, arrivals: str):
+    run = simulate(replace(SPARK, controller=controller, arrivals=arrivals))
+    assert run.items.sum() == run.load.costs.size
+    assert run.items.min() >= 1
+    assert (run.ended_s > run.began_s).all()
+    assert (np.diff(run.began_s) >= 0).all()
+    assert (run.wait_s >= 0).all()
+    if arrivals != "saturated":
+        assert (run.began_s >= run.arrival[run.stops - 1]).all()
+
+
+def test_one_stage_does_one_batch_at_a_time():
+    run = simulate(SPARK)
+    assert (run.began_s[1:] >= run.ended_s[:-1]).all()
+
+
+def test_the_pipeline_follows_a_hand_computed_example():
+    # Two stages of 1 s and 3 s with one place between them; three batches.
+    leave, starts, shares, quiet = [0.0, 0.0], [0.0, 0.0], (0.25, 0.75), [1.0]
+    ends = []
+    for batch in range(4):
+        began_s = leave[0]
+        ends.append((began_s, kernel.pass_through(leave, starts, batch, began_s, 4.0, shares, quiet)))
+    # Batch 1 waits in the queue from 2 to 4; batch 2 leaves stage one at 4, when batch 1 starts; batch 3 at 7.
+    assert ends == [(0.0, 4.0), (1.0, 7.0), (2.0, 10.0), (4.0, 13.0)]
+
+
+def test_late_feedback_is_late():
+    first_size = simulate(replace(SPARK, controller="faf", size=1000)).items
+    late = simulate(replace(SPARK, controller="faf", size=1000, delay=4)).items
+    assert first_size[1] != 1000
+    assert (late[:5] == 1000).all()
+    assert late[5] != 1000
+
+
+def test_the_thesis_plant_has_the_published_facts():
+    plant = load_plant("thesis")
+    assert latency_s(plant, 1, plant.low_cost) == pytest.approx(0.15e-3)
+    assert latency_s(plant, 300, plant.low_cost) == pytest.approx(3e-3)
+    assert latency_s(plant, 1, plant.high_cost) == pytest.approx(3e-3)
+
+    def fixed(size: int) -> SimRun:
+        return simulate(SimSpec(controller="fixed", size=size, items=200_000))
+
+    def rate(run: SimRun) -> float:
+        return float(run.items.sum() / run.ended_s[-1])
+
+    single, at_115, at_500 = fixed(1), fixed(115), fixed(500)
+    # Up to 25 times the throughput of single items; beyond 115 there is little left to gain.
+    assert rate(at_500) / rate(single) == pytest.approx(25, rel=0.05)
+    assert rate(at_115) / rate(at_500) > 0.8
+    # Single items are seen to take up to about 5 ms, one in a thousand left out.
+    assert np.quantile(single.values, 0.999) == pytest.approx(5e-3, rel=0.1)
+    # Feedback is late because several batches are in flight.
+    at_100 = fixed(100)
+    in_flight = at_100.values.mean() * at_100.items.size / at_100.ended_s[-1]
+    assert 7 < in_flight < 10
+
+
+def test_the_steady_state_of_the_pipeline_is_the_formula_of_its_latency():
+    plant = replace(load_plant("thesis"), noise=0.0, stall_share=0.0)
+    leave, starts = [0.0] * len(plant.shares), [0.0] * (len(plant.shares) * plant.places)
+    for batch in range(50):
+        began_s = leave[0]
+        ended_s = kernel.pass_through(leave, starts, batch, began_s, plant.ideal_s(20, 3.0), plant.shares, [1.0])
+    assert ended_s - began_s == pytest.approx(latency_s(plant, 20, 3.0))
+
+
+@pytest.mark.parametrize("spec", [SimSpec(items=100_000), replace(SPARK, items=2_000_000)])
+def test_no_controller_beats_the_oracles_it_should_not_beat(spec: SimSpec):
+    def hits(controller: str, tolerance: float) -> float:
+        runs = [simulate(replace(spec, controller=controller, seed=seed)) for seed in (1, 2, 3)]
+        return sum(run.metrics(tolerance).i_slh or 0.0 for run in runs) / 3
+
+    for tolerance in (0.05, 0.2):
+        oracle, causal = hits("oracle", tolerance), hits("oracle-causal", tolerance)
+        assert oracle > causal
+        for name in ("pmbaf", "pid", "das", "least-squares"):
+            assert hits(name, tolerance) < causal
+
+
+def test_without_noise_the_oracle_hits_wherever_a_batch_can():
+    run = simulate(replace(SPARK, controller="oracle", noise=0.0))
+    # All but the first batches, before anything is known, and the last, which takes what is left.
+    assert (np.abs(run.values[2:-1] - 1.0) < 0.01).mean() > 0.99
+
+
+def test_the_causal_oracle_knows_nothing_of_costs_to_come():
+    quiet = replace(SPARK, controller="oracle-causal", noise=0.0, cost="binary:min=500,max=5k,period=400k")
+    run = simulate(quiet)
+    jump = int(np.searchsorted(run.stops, 200_000))
+    assert run.values[jump - 1] == pytest.approx(1.0, rel=0.01)
+    assert run.values[jump] > 1.5
+
+
+def test_noise_can_be_doubled_and_switched_off():
+    def spread(noise: float) -> float:
+        run = simulate(replace(SPARK, controller="fixed", size=2000, noise=noise, cost="constant:value=500"))
+        return float(np.log(run.values[:-1]).std())
+
+    assert spread(0.0) == pytest.approx(0.0, abs=1e-9)
+    assert spread(2.0) > 1.5 * spread(1.0)
+
+
+def test_a_lasting_noise_lasts_and_its_median_is_one():
+    noise, drifts = Plant("p", a_batch_s=1.0, noise=0.1, memory=0.6).noise_of(seed=3)
+    logs = np.log(drifts)
+    assert np.corrcoef(logs[1:], logs[:-1])[0, 1] == pytest.approx(0.6, abs=0.01)
+    assert logs.std() == pytest.approx(0.1, rel=0.02)
+    assert np.median(noise) == pytest.approx(1.0, abs=0.01)
+
+
+@pytest.mark.parametrize(
+    ("change", "field"),
+    [
+        ({"plant": "moon"}, "plant"),
+        ({"plant": "nowhere.json"}, "plant"),
+        ({"items": 0}, "items"),
+        ({"delay": -1}, "delay"),
+        ({"noise": -1.0}, "noise"),
+        ({"noise": float("nan")}, "noise"),
+        ({"seed": -1}, "seed"),
+        ({"size": 0.5}, "size"),
+        ({"cost": "constant:value=0"}, "cost"),
+        ({"controller": "pmbuf"}, "controller"),
+        ({"controller": "oracle", "settings": {"step": 1}}, "controller"),
+        ({"arrivals": "trace:x"}, ""),
+        ({"slo": "soon"}, "slo"),
+    ],
+)
+def test_bad_input_is_refused_before_anything_runs(change: dict[str, object], field: str):
+    with pytest.raises(BadInputError) as caught:
+        simulate(replace(QUICK, **change))  # type: ignore[arg-type]
+    assert field in str(caught.value)
+
+
+def test_an_oracle_of_throughput_is_refused():
+    with pytest.raises(UnsupportedError, match="latency"):
+        simulate(replace(QUICK, controller="oracle", slo=">= 5k/s"))
+
+
+def test_a_throughput_objective_runs():
+    assert simulate(replace(SPARK, controller="pmbaf", slo=">= 5k/s")).metrics().i_slh is not None
+
+
+def test_the_committed_plant_says_from_what_and_when_it_was_fitted():
+    from importlib import resources
+
+    fields = json.loads(resources.files("penstock.sim").joinpath("spark.json").read_text())
+    assert fields["batches"] > 300
+    assert fields["fitted"] >= fields["measured"][-1]
+    assert plant_of(fields, "spark.json") == load_plant("spark")
