@@ -97,4 +97,4 @@ def test_a_program_that_is_absent_or_fails_says_nothing() -> None:
 
 def test_examine_looks_at_everything() -> None:
     names = [check.name for check in doctor.examine()]
-    assert names == ["Python", "Java", "Spark", "pyarrow", "pandas", "protobuf", "numba", "matplotlib", "GPU"]
+    assert names == ["Python", "Java", "Spark", "pyarrow", "pandas", "protobuf", "numba", "matplotlib", "plotly", "GPU"]

@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from penstock.bench.picture import check, draw, draw_pair
+from penstock.bench.report.chart import graph_objects
+from penstock.bench.report.write import write_report
 from penstock.bench.run import RunSpec, RunState, Tick, prepare, run
 from penstock.bench.session import session
 from penstock.journal import read
@@ -30,11 +32,12 @@ Watch = Callable[[RunSpec, Job], dict[str, Any]]
 
 @dataclass(frozen=True)
 class Demo:
-    """What the demonstration left: the summaries of its runs, the pictures, and whether the user cut it short."""
+    """What the demonstration left: summaries, pictures, whether the user cut it short, and the report to open."""
 
     summaries: list[dict[str, Any]]
     pictures: list[Path]
     stopped: bool
+    report: Path | None = None
 
 
 class Limit:
@@ -75,26 +78,29 @@ class Limit:
 
 
 def demonstrate(out: Path, watch: Watch, spec: RunSpec = SPEC, limit_s: float = LIMIT_S) -> Demo:
-    """Run `spec`, then the same with a fixed size, and draw both; `watch` runs a job and shows it.
+    """Run `spec`, then the same with a fixed size, draw both and report; `watch` runs a job and shows it.
 
     The fixed size is the mean batch of the adaptive run: as many batches for the same stream, so whatever differs is
     where the sizes were large and where they were small.
     """
     slo = prepare(spec).slo
     alone, together = out / "adaptive.png", out / "comparison.png"
+    # What could not be drawn is refused before runs are spent on it.
     check(alone)
+    graph_objects()
     with ExitStack() as stack:
         adaptive, stopped = _run(spec, out / "adaptive", watch, limit_s, stack)
         if stopped:
             return Demo([adaptive], [], stopped)
         first = read(out / "adaptive" / "journal.jsonl")
         draw(first, slo, alone)
+        report = write_report(out / "adaptive", out / "adaptive.html")
         steady = replace(spec, controller="fixed", settings={}, size=mean_size(adaptive))
         fixed, stopped = _run(steady, out / "fixed", watch, limit_s, stack)
     if stopped:
-        return Demo([adaptive, fixed], [alone], stopped)
+        return Demo([adaptive, fixed], [alone], stopped, report)
     draw_pair([first, read(out / "fixed" / "journal.jsonl")], slo, together)
-    return Demo([adaptive, fixed], [alone, together], stopped)
+    return Demo([adaptive, fixed], [alone, together], stopped, report)
 
 
 def mean_size(summary: dict[str, Any]) -> float:

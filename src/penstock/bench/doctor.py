@@ -20,9 +20,10 @@ _PACKAGES = {
     "protobuf": (True, (5, 28), None),
     "numba": (True, (0, 60), None),
     "matplotlib": (False, (3, 8), None),
+    "plotly": (False, (6, 0), None),
 }
 _SPARK_EXTRA = "pip install 'penstock[spark]'"
-_INSTALL = {"matplotlib": "pip install 'penstock[report]'"}
+_INSTALL = dict.fromkeys(("matplotlib", "plotly"), "pip install 'penstock[report]'")
 _JAVA_HELP = "apt-get install openjdk-17-jre-headless, or point JAVA_HOME to a Java 17+"
 
 Run = Callable[[Sequence[str]], str | None]
