@@ -175,13 +175,13 @@ def test_no_check_is_hollow(check: Check) -> None:
 
 
 @pytest.mark.parametrize("spec", controllers_under_test())
-def test_a_million_samples_leave_a_controller_as_small_as_a_thousand(spec: str) -> None:
+def test_a_hundred_thousand_samples_leave_a_controller_as_small_as_a_thousand(spec: str) -> None:
     controller = factory(spec)(SLO, 1000.0)
     samples = list(random_samples(SLO, 1000, seed=1))
     for sample in samples:
         controller.decide(sample)
     before = len(pickle.dumps(controller))
-    for _ in range(999):
+    for _ in range(99):
         for sample in samples:
             controller.decide(sample)
     assert len(pickle.dumps(controller)) <= before + 64

@@ -231,3 +231,16 @@ def test_the_committed_plant_says_from_what_and_when_it_was_fitted():
     assert fields["batches"] > 300
     assert fields["fitted"] >= fields["measured"][-1]
     assert plant_of(fields, "spark.json") == load_plant("spark")
+
+
+@pytest.mark.parametrize("delay", [0, 2])
+@pytest.mark.parametrize("controller", ["pmbaf", "pid"])
+def test_the_simulator_agrees_with_the_loop_written_naively(controller: str, delay: int):
+    from penstock.bench.naive_sim import naive_run
+
+    prepared = prepare(replace(QUICK, controller=controller, delay=delay))
+    noise, _ = prepared.plant.noise_of(prepared.spec.seed)
+    naive = naive_run(prepared.controller(), prepared.plant, prepared.load.costs.tolist(), noise.tolist(), delay)
+    run = simulate(prepared.spec)
+    assert [items for items, _, _ in naive] == run.items.tolist()
+    assert [ended_s for _, _, ended_s in naive] == pytest.approx(run.ended_s.tolist(), rel=1e-9)

@@ -91,7 +91,34 @@ def military_kernels(rounds: int = 7) -> Iterator[Measure]:
     )
 
 
-MEASURES: tuple[Callable[[], Iterator[Measure]], ...] = (fixed_costs, control_cost, military_kernels)
+def simulator(rounds: int = 3) -> Iterator[Measure]:
+    """Batches a second of the simulator, compiled and interpreted, against the same loop written naively."""
+    from penstock.bench.naive_sim import naive_run
+    from penstock.sim.run import SimSpec, prepare, simulate
+
+    spec = SimSpec(controller="pmbaf", settings={"step": 1, "sample": 5})
+    ready = prepare(spec)
+    costs, noise = ready.load.costs.tolist(), ready.plant.noise_of(spec.seed)[0].tolist()
+    jobs: dict[str, Callable[[], int]] = {
+        "naive": lambda: len(naive_run(ready.controller(), ready.plant, costs, noise)),
+        "interpreted": lambda: simulate(spec).items.size,
+        "compiled": lambda: simulate(spec, compiled=True).items.size,
+    }
+    rates: dict[str, list[float]] = {name: [] for name in jobs}
+    for number in range(rounds + 1):
+        _say(f"a million items in virtual time, three ways, round {number + 1} of {rounds + 1}")
+        for name, job in jobs.items():
+            began_s = time.process_time()
+            batches = job()
+            if number:  # the first round compiles
+                rates[name].append(batches / (time.process_time() - began_s))
+    median = {name: statistics.median(seen) for name, seen in rates.items()}
+    for name in ("compiled", "interpreted"):
+        what = f"simulator, {name} / the loop written naively (above 1 is better)"
+        yield Measure(f"simulator_{name}", median[name], median["naive"], "batches/s", what)
+
+
+MEASURES: tuple[Callable[[], Iterator[Measure]], ...] = (fixed_costs, control_cost, military_kernels, simulator)
 
 
 def main() -> None:
