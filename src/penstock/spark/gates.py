@@ -67,12 +67,14 @@ class FileGate:
 
 
 class WorkloadGate:
-    """The source gate: our own source, gated from inside through its mailbox, in rows."""
+    """The source gate: our own source, gated from inside through its mailbox, in rows or in their summed cost."""
 
-    unit = "rows"
     first_size = float(FIRST_ROWS)
 
-    def __init__(self, query: LiveQuery, mailbox: Mailbox, source: int, user_limit: float | None) -> None:
+    def __init__(
+        self, query: LiveQuery, mailbox: Mailbox, source: int, user_limit: float | None, unit: str = "rows"
+    ) -> None:
+        self.unit = unit
         self.mailbox = mailbox
         self._query = query
         self._source = source
@@ -80,9 +82,8 @@ class WorkloadGate:
 
     def apply(self, decision: Decision) -> None:
         """Tell the source, keeping the partitions that a slower loop may have set."""
-        self.mailbox.admit(
-            Admission(decision.size, decision.min_size, decision.max_wait_s, self.mailbox.admission().partitions)
-        )
+        partitions = self.mailbox.admission().partitions
+        self.mailbox.admit(Admission(decision.size, decision.min_size, decision.max_wait_s, partitions, unit=self.unit))
 
     def restore(self) -> None:
         """Back to the user's `maxRowsPerTrigger`, or to everything that has arrived."""
@@ -100,15 +101,22 @@ class WorkloadGate:
         self.mailbox.admit(replace(self.mailbox.admission(), partitions=partitions))
 
     def admitted(self, sources: tuple[SourceRange, ...]) -> Admitted:
-        """Rows taken, from the offsets; age, backlog and load from the source's receipt."""
+        """Rows taken, from the offsets; cost, age, backlog and load from the source's receipt."""
         taken = sources[self._source] if self._source < len(sources) else None
         if taken is None or taken.end is None:
             return Admitted(math.nan)
         first, stop = _index(taken.start), _index(taken.end)
         for receipt in reversed(self.mailbox.receipts()):
             if (receipt.start, receipt.stop) == (first, stop):
-                return Admitted(float(stop - first), receipt.wait_s, receipt.backlog, receipt.load, receipt.part)
-        return Admitted(float(stop - first))
+                size = self._size(stop - first, receipt.cost)
+                return Admitted(size, receipt.wait_s, receipt.backlog, receipt.load, receipt.part)
+        return Admitted(self._size(stop - first))
+
+    def _size(self, rows: int, cost: float | None = None) -> float:
+        """In this gate's unit; without a receipt the rows are known and what they cost is not."""
+        if self.unit == "rows" or rows == 0:
+            return float(rows)
+        return math.nan if cost is None else cost
 
 
 class SplitGate:
@@ -141,7 +149,7 @@ class SplitGate:
     def admitted(self, sources: tuple[SourceRange, ...]) -> Admitted:
         """The sum of what was taken, the oldest wait; the shares follow what is left."""
         each = [gate.admitted(sources) for gate in self._gates]
-        weights = [a.size + (a.backlog or 0.0) if math.isfinite(a.size) else 0.0 for a in each]
+        weights = [self._rows(a) + (a.backlog or 0.0) if math.isfinite(a.size) else 0.0 for a in each]
         if sum(weights) > 0:
             # The floor keeps a source that is empty now from being starved when it fills.
             floor = 0.05 / len(weights)
@@ -149,14 +157,18 @@ class SplitGate:
         waits = [a.wait_s for a in each if a.wait_s is not None]
         backlogs = [a.backlog for a in each if a.backlog is not None]
         loads = [a for a in each if a.load is not None and a.size > 0]
-        rows = sum(a.size for a in loads)
+        rows = sum(self._rows(a) for a in loads)
         return Admitted(
             size=sum(a.size for a in each),
             wait_s=max(waits) if waits else None,
             backlog=sum(backlogs) if backlogs else None,
-            load=sum((a.load or 0.0) * a.size for a in loads) / rows if rows else None,
+            load=sum((a.load or 0.0) * self._rows(a) for a in loads) / rows if rows else None,
             part=next((a.part for a in each if a.part), None),
         )
+
+    def _rows(self, admitted: Admitted) -> float:
+        """Backlogs are in rows, also where sizes are in cost."""
+        return admitted.size / admitted.load if self.unit == "cost" and admitted.load else admitted.size
 
 
 def gate_for(query: LiveQuery) -> SourceGate:
@@ -172,7 +184,8 @@ def _gate(query: LiveQuery, index: int) -> SourceGate:
         return FileGate(query, index, query.user_limit(index, options.get("penstock.files")))
     if source.kind.startswith("PythonMicroBatchStream") and "mailbox" in options:
         limit = options.get("penstock.rows", options.get("maxrowspertrigger", "none"))
-        return WorkloadGate(query, Mailbox(options["mailbox"]), index, None if limit == "none" else float(limit))
+        user_limit = None if limit == "none" else float(limit)
+        return WorkloadGate(query, Mailbox(options["mailbox"]), index, user_limit, options.get("admit", "rows"))
     raise UnsupportedError(
         f"{source.text} ({source.kind}) has no admission control that Penstock knows: read files, or replay a workload "
         "with penstock.read_workload; an unknown limit could make a source read everything at once"

@@ -15,17 +15,24 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Admission:
-    """From the gate to the source: at most `size` rows, at least `min_size` or `max_wait_s`, in `partitions` parts."""
+    """From the gate to the source: at most `size`, at least `min_size` or `max_wait_s`, in `partitions` parts.
+
+    Sizes are in `unit`: rows, or the summed cost of the rows.
+    """
 
     size: float | None = None
     min_size: float | None = None
     max_wait_s: float | None = None
     partitions: int | None = None
+    unit: str = "rows"
 
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """From the source to the gate: the range of items last admitted, and what is known of it."""
+    """From the source to the gate: the range of items last admitted, and what is known of it.
+
+    `load` is the mean cost of an item, from a few of them; `cost` the exact sum, where the source admits by cost.
+    """
 
     start: int
     stop: int
@@ -33,6 +40,7 @@ class Receipt:
     backlog: int
     load: float | None = None
     part: str | None = None
+    cost: float | None = None
 
 
 _RECEIPTS = 8
@@ -57,7 +65,7 @@ class Mailbox:
     >>> import tempfile
     >>> mailbox = Mailbox(tempfile.mkdtemp())
     >>> mailbox.admission()
-    Admission(size=None, min_size=None, max_wait_s=None, partitions=None)
+    Admission(size=None, min_size=None, max_wait_s=None, partitions=None, unit='rows')
     >>> mailbox.admit(Admission(size=500))
     >>> mailbox.admission().size
     500

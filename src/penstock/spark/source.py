@@ -19,7 +19,7 @@ from pyspark.sql.types import BinaryType, StructType
 from penstock.clock import Clock, SystemClock
 from penstock.errors import BadInputError, UnsupportedError
 from penstock.spark.arrow import listed, packed
-from penstock.spark.mailbox import Mailbox, Receipt, make_mailbox
+from penstock.spark.mailbox import Admission, Mailbox, Receipt, make_mailbox
 
 try:
     from pyspark.sql.streaming.datasource import (  # type: ignore[import-not-found,unused-ignore]
@@ -75,6 +75,10 @@ class Replayable(Protocol):
         """The name of the load pattern an item belongs to."""
         ...
 
+    def within(self, start: int, most: int, budget: float) -> tuple[int, float]:
+        """The largest stop whose items cost no more than the budget, at least one item, and what they cost."""
+        ...
+
 
 class _Span(InputPartition):
     """Every `stride`-th run of `run` items in start..stop."""
@@ -101,6 +105,7 @@ class WorkloadReader(DataSourceStreamReader, SupportsTriggerAvailableNow):  # ty
         self._binary = frozenset(binary)
         self.partitions_default = _positive(options, "partitions") or DEFAULT_PARTITIONS
         self.max_rows = _positive(options, "maxRowsPerTrigger")
+        self.by_cost = _unit(options.get("admit", "rows")) == "cost"
         self.mailbox = Mailbox(options["mailbox"]) if options.get("mailbox") else None
         self._clock: Clock = clock or SystemClock()
         self._anchor_s: float | None = None
@@ -125,8 +130,7 @@ class WorkloadReader(DataSourceStreamReader, SupportsTriggerAvailableNow):  # ty
         elapsed_s = self._elapsed_s(start)
         arrived = max(self.workload.arrived_by(elapsed_s), first)
         admission = self.mailbox.admission() if self.mailbox else None
-        size = admission.size if admission and admission.size is not None else getattr(limit, "max_rows", None)
-        stop = arrived if size is None else min(arrived, first + max(math.floor(size), 1))
+        stop, cost = self._stop(first, arrived, admission, getattr(limit, "max_rows", None))
         if stop == first:
             return start
         wait_s = max(elapsed_s - self.workload.arrival_s(first), 0.0)
@@ -134,7 +138,9 @@ class WorkloadReader(DataSourceStreamReader, SupportsTriggerAvailableNow):  # ty
         if (
             admission is not None
             and admission.min_size is not None
-            and stop - first < admission.min_size
+            # Where the limit cut the batch, waiting would add nothing to it.
+            and stop == arrived
+            and (cost if admission.unit == "cost" else stop - first) < admission.min_size
             and wait_s < (admission.max_wait_s or 0.0)
             and not last
         ):
@@ -148,9 +154,20 @@ class WorkloadReader(DataSourceStreamReader, SupportsTriggerAvailableNow):  # ty
                     backlog=arrived - stop,
                     load=self.workload.load(first, stop),
                     part=self.workload.part((first + stop) // 2),
+                    cost=cost if self.by_cost else None,
                 )
             )
         return {"index": stop, "epoch_ms": start["epoch_ms"]}
+
+    def _stop(self, first: int, arrived: int, admission: Admission | None, max_rows: int | None) -> tuple[int, float]:
+        """Where the batch ends, and what its items cost where that is asked for."""
+        size = admission.size if admission else None
+        if admission is not None and size is not None and admission.unit == "cost":
+            return self.workload.within(first, arrived, size) if arrived > first else (first, 0.0)
+        rows = max_rows if size is None else max(math.floor(size), 1)
+        stop = arrived if rows is None else min(arrived, first + rows)
+        cost = self.workload.within(first, stop, math.inf)[1] if self.by_cost and stop > first else 0.0
+        return stop, cost
 
     def reportLatestOffset(self) -> dict[str, int] | None:
         """Not reported: what has arrived depends on the schedule's epoch, which only the offsets know."""
@@ -201,8 +218,12 @@ def read_workload(
     *,
     partitions: int | None = None,
     max_rows: int | None = None,
+    admit: str = "rows",
 ) -> DataStreamReader:
     """A stream reader, as from `spark.readStream`, that replays the workload; `.load()` gives the DataFrame.
+
+    `admit` is the unit of a gate in front of it: "rows", or "cost", where a batch takes as many rows as the decided
+    cost allows. Only a replayed workload can know the cost of a row before it is processed.
 
     Every call makes a mailbox of its own, so that any number of queries can be gated apart.
     """
@@ -216,6 +237,7 @@ def read_workload(
         options["maxRowsPerTrigger"] = str(max_rows)
     for name in options:
         _positive(options, name)
+    options["admit"] = _unit(admit)
     mailbox = make_mailbox()
     _workloads[mailbox] = workload
     # Spark looks a source up by its name at load(), not before, and pickles it when it is registered: so the latest
@@ -244,6 +266,12 @@ def read_workload(
 
     spark.dataSource.register(WorkloadSource)
     return spark.readStream.format("penstock").options(mailbox=mailbox, **options)
+
+
+def _unit(text: str) -> str:
+    if text not in ("rows", "cost"):
+        raise BadInputError("admit", text, "not a unit of a workload", "write rows or cost")
+    return text
 
 
 def _positive(options: Mapping[str, str], name: str) -> int | None:

@@ -27,6 +27,7 @@ Generate: TypeAlias = Callable[[NDArray[np.int64], FloatArray, int], Columns]
 
 COUNTER_DDL = "id bigint, cost double, value double"
 _LOAD_POINTS = 64
+_CHUNK = 16_384
 
 
 def counter_items(indices: NDArray[np.int64], costs: FloatArray, seed: int) -> Columns:
@@ -102,6 +103,31 @@ class Workload:
             return 0.0
         points = start + (2 * np.arange(count, dtype=np.int64) + 1) * (stop - start) // (2 * count)
         return float(self._costs(points).mean())
+
+    def within(self, start: int, most: int, budget: float) -> tuple[int, float]:
+        """The largest stop up to `most` whose items cost no more than the budget together, and what they do cost.
+
+        At least one item, whatever it costs. Every item is counted, a chunk at a time: as far as the budget goes.
+
+        >>> from penstock.patterns import parse, parse_arrivals
+        >>> workload = Workload(parse_arrivals("saturated"), parse("constant:value=2"), items=1000)
+        >>> workload.within(10, 1000, budget=9.0), workload.within(10, 12, budget=9.0), workload.within(10, 12, 0.5)
+        ((14, 8.0), (12, 4.0), (11, 2.0))
+        """
+        self._check(start, most)
+        stop, total = start, 0.0
+        while stop < most:
+            # The carried sum goes first, so that the additions are those of one long sum, in order.
+            costs = self._costs(np.arange(stop, min(stop + _CHUNK, most), dtype=np.int64))
+            sums = np.cumsum(np.concatenate(([total], costs)))[1:]
+            fits = int(np.searchsorted(sums, budget, side="right"))
+            if stop == start:
+                fits = max(fits, 1)
+            if fits:
+                stop, total = stop + fits, float(sums[fits - 1])
+            if fits < len(sums):
+                break
+        return stop, total
 
     def part(self, index: int) -> str | None:
         """The name of the part that an item is in, by its cost or else by its arrival; None without parts."""
