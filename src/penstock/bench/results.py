@@ -1,59 +1,82 @@
-"""`make results`: every controller once on Military Server, class small, 1 s ± 10%; writes docs/results.md."""
+"""`make results`: every controller on Military Server, compared on Spark; writes its section of docs/results.md.
+
+The time it may take is 60 minutes, or what the first argument or PENSTOCK_BUDGET says. Stopped half-way it goes on with
+the runs in `runs/military` the next time; once it has come to its end, the next time begins anew.
+"""
 
 from __future__ import annotations
 
+import os
+import shutil
 import sys
+import threading
 from pathlib import Path
 from typing import Any
 
-from penstock.bench.demo import mean_size
-from penstock.bench.results_page import page
-from penstock.bench.run import RunSpec, RunState, Tick, run
-from penstock.bench.session import session
+from penstock.bench.compare_runs import Job, compare_runs
+from penstock.bench.compare_spec import CompareSpec, everything, label_of
+from penstock.bench.results_page import military_section, replace_section, settling_section
+from penstock.bench.run import RunSpec, RunState
+from penstock.control import registry
+from penstock.errors import PenstockError
 from penstock.journal import read
 from penstock.slo import Slo
+from penstock.units import parse_duration_s
 
-CONTROLLERS = ("pmbaf", "faf", "pbaf", "pbaf-wt", "mbaf", "pid", "fixed")
-SIZE_CLASS = "small"
-SLO = "1 s ± 10%"
+ROUNDS = 3
+BUDGET = "60min"
 PAGE = Path("docs/results.md")
-PICTURES = {"pmbaf": Path("docs/images/pmbaf.png"), "fixed": Path("docs/images/fixed.png")}
-RUNS = Path("runs/results")
+PICTURES = {"pmbaf": Path("docs/images/pmbaf.png"), "fixed:auto": Path("docs/images/fixed.png")}
+RUNS = Path("runs/military")
+_ENDED = RUNS / "ended"
+_LINE_EVERY_S = 10.0
 
 
-def main() -> None:
-    """Run all, one after another in one session, and write the page and its pictures."""
+def main(budget: str) -> None:
+    """Compare all, and write the sections of the page and its pictures."""
+    spec = CompareSpec("military", everything())
+    budget_s = parse_duration_s(budget, "budget")
+    if _ENDED.exists():
+        shutil.rmtree(RUNS)
+    found = compare_runs(spec, ROUNDS, RUNS, _watch, _say, budget_s=budget_s, command="make results")
+    if found.stopped:
+        sys.exit(130)
+    _ENDED.touch()
+    replace_section(PAGE, "military", military_section(found.comparison))
+    replace_section(PAGE, "settling", settling_section(registry.names()))
+    _draw(spec)
+    _say(f"written to {PAGE}, {', '.join(map(str, PICTURES.values()))}; the runs are in {RUNS}")
+
+
+def _draw(spec: CompareSpec) -> None:
     from penstock.bench.picture import draw
 
-    summaries: dict[str, dict[str, Any]] = {}
-    with session("local[2]"):
-        for controller in CONTROLLERS:
-            size = None
-            if controller == "fixed":
-                # What a careful user would set by hand: the mean batch of a run that held the target.
-                size = mean_size(summaries["pmbaf"])
-            out = RUNS / controller
-            spec = RunSpec("military", SIZE_CLASS, slo=SLO, controller=controller, size=size)
-            summaries[controller] = run(spec, out, _progress(controller))
-            if picture := PICTURES.get(controller):
-                picture.parent.mkdir(parents=True, exist_ok=True)
-                draw(read(out / "journal.jsonl"), Slo.parse(SLO), picture)
-    PAGE.write_text(page(summaries, SLO, SIZE_CLASS, "make results"))
-    print(f"written to {PAGE}, {', '.join(map(str, PICTURES.values()))}; the journals are in {RUNS}")
+    for controller, picture in PICTURES.items():
+        journal = RUNS / "r1" / label_of(controller) / "journal.jsonl"
+        if journal.exists():
+            picture.parent.mkdir(parents=True, exist_ok=True)
+            draw(read(journal), Slo.parse(spec.slo), picture)
 
 
-def _progress(controller: str) -> Tick:
+def _watch(spec: RunSpec, job: Job) -> dict[str, Any]:
     next_s = 0.0
 
     def tick(at: RunState) -> None:
         nonlocal next_s
         if at.elapsed_s >= next_s:
-            next_s = at.elapsed_s + 10
+            next_s = at.elapsed_s + _LINE_EVERY_S
             share = at.items_done / at.items if at.items else 0
-            print(f"{controller:8} {at.phase:16} {at.elapsed_s:5.0f} s {share:5.0%}", file=sys.stderr, flush=True)
+            _say(f"{spec.controller:14} {at.phase:16} {at.elapsed_s:5.0f} s {share:5.0%}")
 
-    return tick
+    return job(tick, threading.Event())
+
+
+def _say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main(sys.argv[1] if len(sys.argv) > 1 else os.environ.get("PENSTOCK_BUDGET", BUDGET))
+    except PenstockError as error:
+        sys.exit(f"penstock: {error}")

@@ -31,12 +31,17 @@ if TYPE_CHECKING:
 WARM_UP_ITEMS = 8000
 _TICK_S = 0.2
 _CHECKED_ITEMS = 200
-_OURS = {"journal", "summary.json", "spark.log", "output", "checkpoint", "warm-up"}
+_OURS = {"journal", "summary.json", "summary.json.tmp", "report.html", "spark.log", "output", "checkpoint", "warm-up"}
 
 
 @dataclass(frozen=True)
 class RunSpec:
-    """What to run. `size` is the first size, by default the app's."""
+    """What to run. `size` is the first size in rows, by default the app's.
+
+    `admit` is the unit that the gate counts in: rows, or the true cost of the rows, which only a replayed workload
+    can know beforehand. Without `gated` Spark is left alone: nothing is limited, every batch counts, the loop only
+    watches. `label` is what the journal calls the run where that is not its controller.
+    """
 
     app: str
     size_class: str = "small"
@@ -49,6 +54,10 @@ class RunSpec:
     size: float | None = None
     master: str = "local[2]"
     partitions: int | None = None
+    admit: str = "rows"
+    gated: bool = True
+    check_output: bool = True
+    label: str | None = None
 
 
 @dataclass(frozen=True)
@@ -67,13 +76,17 @@ Tick = Callable[[RunState], None]
 
 @dataclass(frozen=True)
 class Prepared:
-    """A spec whose every part was found good, before Spark is started for it."""
+    """A spec whose every part was found good, before Spark is started for it.
+
+    `size` is the first size in the gate's unit, `rows` the same in rows.
+    """
 
     spec: RunSpec
     app: App
     workload: Workload
     slo: Slo
     size: float
+    rows: int
 
 
 def prepare(spec: RunSpec) -> Prepared:
@@ -84,6 +97,12 @@ def prepare(spec: RunSpec) -> Prepared:
     size = float(spec.size if spec.size is not None else app.first_size(spec.size_class))
     if not (math.isfinite(size) and size >= 1):
         raise BadInputError("size", spec.size, "a batch has at least one item", "give 1 or more")
+    if spec.admit not in ("rows", "cost"):
+        raise BadInputError("admit", spec.admit, "not a unit of a workload", "write rows or cost")
+    rows = math.floor(size)
+    if spec.admit == "cost":
+        most = rows if workload.items is None else min(rows, workload.items)
+        size = max(workload.within(0, most, math.inf)[1], 1.0)
     controllers.create(spec.controller, slo, size, live=True, **spec.settings)
     if workload.items is None:
         raise BadInputError("class", spec.size_class, "its stream never ends", "choose a class with a number of items")
@@ -92,7 +111,7 @@ def prepare(spec: RunSpec) -> Prepared:
         raise BadInputError("arrivals", spec.arrivals, reason, "let the rate stay above 0")
     for index in np.linspace(0, workload.items - 1, _CHECKED_ITEMS).astype(int).tolist():
         workload.columns(index, index + 1)
-    return Prepared(spec, app, workload, slo, size)
+    return Prepared(spec, app, workload, slo, size, rows)
 
 
 def run(spec: RunSpec, out: Path, tick: Tick | None = None, stop: threading.Event | None = None) -> dict[str, Any]:
@@ -102,7 +121,7 @@ def run(spec: RunSpec, out: Path, tick: Tick | None = None, stop: threading.Even
     same. What an earlier run left in `out` is removed; a folder that holds anything else is refused.
     """
     prepared = prepare(spec)
-    _make_empty(out)
+    make_empty(out)
     journal = out / "journal.jsonl"
     stop = stop or threading.Event()
     began_s = time.monotonic()
@@ -115,18 +134,22 @@ def run(spec: RunSpec, out: Path, tick: Tick | None = None, stop: threading.Even
     tell("starting Spark")
     with session(spec.master) as spark:
         tell("warming up")
-        _warm_up(spark, prepared, out)
+        _warm_up(spark, prepared, out, stop)
         query = _start(spark, prepared, out)
         from penstock.spark.attach import attach
 
         labels = {"app": spec.app, "class": spec.size_class, "seed": spec.seed, "arrivals": spec.arrivals}
+        if spec.label is not None:
+            labels["controller"] = spec.label
         with attach(
             query,
             prepared.slo,
             spec.controller,
             size=prepared.size,
+            observe=not spec.gated,
             journal=journal,
-            warm_up_batches=1,
+            # Without a limit the first batch may be the only one.
+            warm_up_batches=1 if spec.gated else 0,
             labels=labels | {"cost": spec.cost, "items": prepared.workload.items},
             **spec.settings,
         ):
@@ -142,12 +165,15 @@ def run(spec: RunSpec, out: Path, tick: Tick | None = None, stop: threading.Even
         "app": spec.app,
         "class": spec.size_class,
         **_summary(read(journal), prepared.slo),
-        "digest_ok": _digest_ok(prepared, out) if done == prepared.workload.items else None,
+        "digest_ok": _digest_ok(prepared, out) if spec.check_output and done == prepared.workload.items else None,
         "interrupted": done != prepared.workload.items,
         "wall_s": time.monotonic() - began_s,
         "spec": asdict(spec) | {"settings": dict(spec.settings), "size": prepared.size},
     }
-    (out / "summary.json").write_text(json.dumps(summary, indent=2, ensure_ascii=False) + "\n")
+    fresh = out / "summary.json.tmp"
+    fresh.write_text(json.dumps(summary, indent=2, ensure_ascii=False) + "\n")
+    # Whole or not at all: whoever finds a summary may take the run for finished.
+    fresh.replace(out / "summary.json")
     return summary
 
 
@@ -155,13 +181,14 @@ def _start(spark: SparkSession, prepared: Prepared, out: Path) -> StreamingQuery
     from penstock.spark.reader import gated
     from penstock.spark.source import read_workload
 
-    reader = read_workload(spark, prepared.workload, partitions=prepared.spec.partitions)
-    df = prepared.app.pipeline(gated(reader, first=math.floor(prepared.size)).load())
+    spec = prepared.spec
+    reader = read_workload(spark, prepared.workload, partitions=spec.partitions, admit=spec.admit)
+    df = prepared.app.pipeline((gated(reader, first=prepared.rows) if spec.gated else reader).load())
     writer = prepared.app.sink(df, out / "output").option("checkpointLocation", str(out / "checkpoint"))
-    return writer.queryName(f"{prepared.spec.app}-{prepared.spec.controller}").start()
+    return writer.queryName(f"{spec.app}-{spec.label or spec.controller}").start()
 
 
-def _warm_up(spark: SparkSession, prepared: Prepared, out: Path) -> None:
+def _warm_up(spark: SparkSession, prepared: Prepared, out: Path, stop: threading.Event) -> None:
     """The same pipeline over the first items, into the bin: workers, kernels and the JVM's compiler get warm."""
     from dataclasses import replace
 
@@ -175,8 +202,11 @@ def _warm_up(spark: SparkSession, prepared: Prepared, out: Path) -> None:
     query = writer.option("checkpointLocation", str(folder / "checkpoint")).trigger(availableNow=True).start()
     # Not awaitTermination, which raises what the query raised.
     while query.isActive:
-        time.sleep(_TICK_S)
-    _raise_failure(query, out)
+        stop.wait(_TICK_S)
+        if stop.is_set():
+            query.stop()
+    if not stop.is_set():
+        _raise_failure(query, out)
     shutil.rmtree(folder, ignore_errors=True)
 
 
@@ -223,7 +253,8 @@ def _digest_ok(prepared: Prepared, out: Path) -> bool:
     return prepared.app.digest(out / "output") == expected
 
 
-def _make_empty(out: Path) -> None:
+def make_empty(out: Path) -> None:
+    """Make a run's folder and remove what an earlier run left in it; one that holds anything else is refused."""
     try:
         out.mkdir(parents=True, exist_ok=True)
         strange = {path.name.split(".jsonl")[0] for path in out.iterdir()} - _OURS

@@ -13,7 +13,12 @@ import typer
 
 from penstock.apps import registry as apps
 from penstock.bench.doctor import examine, healthy
+from penstock.cli.comparing import compare_command
+from penstock.cli.replaying import replay_command
+from penstock.cli.reporting import report_command
+from penstock.cli.reproducing import reproduce_command
 from penstock.cli.running import demo_command, run_command
+from penstock.cli.simulating import fit_plant_command, simulate_command
 from penstock.cli.tables import checks_table, console_here, names_table
 from penstock.control import registry as controllers
 from penstock.errors import BadInputError, MissingExtraError, PenstockError
@@ -21,7 +26,14 @@ from penstock.patterns.registry import catalogue
 
 BAD_INPUT = 2
 UNHEALTHY = 1
-_EXTRAS = {"pyspark": "spark", "pyarrow": "spark", "pandas": "spark", "numba": "spark", "matplotlib": "report"}
+_EXTRAS = {
+    "pyspark": "spark",
+    "pyarrow": "spark",
+    "pandas": "spark",
+    "numba": "spark",
+    "matplotlib": "report",
+    "plotly": "report",
+}
 _LISTS = {"controllers": controllers.describe, "patterns": catalogue, "apps": apps.describe}
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 
@@ -32,7 +44,13 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.command("run")(run_command)
+app.command("simulate")(simulate_command)
+app.command("fit-plant")(fit_plant_command)
+app.command("compare")(compare_command)
 app.command("demo")(demo_command)
+app.command("report")(report_command)
+app.command("reproduce")(reproduce_command)
+app.command("replay")(replay_command)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

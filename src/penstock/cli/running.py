@@ -95,7 +95,9 @@ def _run(spec: RunSpec, folder: Path, png: Path | None, as_json: bool) -> dict[s
 
 
 def demo_command(
-    out: Annotated[Path, typer.Option(metavar="DIR", help="Where journals, summaries and pictures go.")] = Path("demo"),
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Where journals, summaries, pictures and report go.")] = Path(
+        "demo"
+    ),
 ) -> None:
     """Run the same stream with an adaptive and a fixed batch size, and show both; takes two to three minutes."""
     console = console_here()
@@ -103,6 +105,9 @@ def demo_command(
     console.print()
     console.print(summary_table(found.summaries))
     _print_paths(console, found.pictures)
+    if found.report is not None:
+        console.print("\nOpen the report in a browser:")
+        _print_paths(console, [found.report])
     _exit_as(found.summaries, found.stopped)
 
 

@@ -1,0 +1,186 @@
+"""Controllers against each other in virtual time: many seeds each, in processes, with both oracles as limits."""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass, replace
+from multiprocessing import get_context
+from typing import Any
+
+from penstock.bench import comparison as table
+from penstock.control.registry import parse_spec
+from penstock.errors import BadInputError
+from penstock.metrics import percentiles
+from penstock.metrics.summary import TOLERANCES
+from penstock.sim.form import ORACLES
+from penstock.sim.run import SimSpec, prepare, simulate
+from penstock.slo import Metric, Slo
+
+MOST_SEEDS = 1000
+BEST = "best"
+# Seeds that `:best` may look at; those that are judged count from 1.
+TRAINING_SEEDS = (100_001, 100_002, 100_003)
+SAMPLES = (1, 5, 10, 20)
+# The grids of the thesis (5.3) in items, and ours for a live query in percent.
+STEPS = {"thesis": (1, 5, 10, 15, 20), "live": ("5%", "10%", "20%", "35%", "50%", "80%")}
+GAINS: dict[str, dict[str, Sequence[Any]]] = {
+    "thesis": {"kp": (0, 5, 10, 15, 20, 30), "ki": (5, 15, 25, 35, 50), "kd": (0, 0.5, 3, 5)},
+    "live": {"kp": ("0%", "15%", "30%", "50%"), "ki": ("20%", "40%", "60%", "80%", "100%"), "kd": ("0%", "10%", "30%")},
+}
+STEPPERS = ("faf", "pbaf", "pbaf-wt", "mbaf", "pmbaf")
+# From so many runs on, compiling the kernel first is the faster way.
+_WORTH_COMPILING = 40
+
+Progress = Callable[[int, int], None]
+"""Called with runs done and runs in all."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A controller to compare: its name in the table, and what to simulate under it."""
+
+    label: str
+    spec: SimSpec
+
+
+def compare_plant(
+    plant: str,
+    slo: str,
+    controllers: Sequence[str],
+    seeds: int = 10,
+    delay: int = 0,
+    noise: float = 1.0,
+    arrivals: str = "saturated",
+    cost: str = "thesis",
+    items: int | None = None,
+    progress: Progress | None = None,
+) -> dict[str, Any]:
+    """One row a controller, and both oracles, from the same seeds; a comparison as on Spark.
+
+    `NAME:best` takes the settings with the most itemized hits on other seeds, out of the grid of the thesis or, on a
+    plant of Spark, out of one in percent.
+    """
+    if not 1 <= seeds <= MOST_SEEDS:
+        raise BadInputError("seeds", seeds, "not a number of runs", f"give 1 to {MOST_SEEDS}")
+    base = SimSpec(plant, slo=slo, items=items, delay=delay, noise=noise, arrivals=arrivals, cost=cost)
+    parsed = Slo.parse(slo)
+    limits = [] if parsed.metric is Metric.THROUGHPUT else list(ORACLES)
+    wanted = list(dict.fromkeys([*controllers, *limits]))
+    grids = {label: list(_grid(label, base)) for label in wanted if _is_best(label)}
+    entries = {label: _entry(label, base) for label in wanted if label not in grids}
+    for entry in [*entries.values(), *itertools.chain(*grids.values())]:
+        prepare(entry.spec)
+    training = len(TRAINING_SEEDS) * sum(map(len, grids.values()))
+    count = _Counter(progress, training + seeds * len(wanted))
+    with ExitStack() as stack:
+        mapped = _mapper(stack, count.total)
+        for label, grid in grids.items():
+            entries[label] = _best_of(grid, mapped, count)
+        rows = []
+        for label in wanted:
+            jobs = [replace(entries[label].spec, seed=seed) for seed in range(1, seeds + 1)]
+            summaries = list(count.over(mapped(_summary, jobs)))
+            rows.append(table.row(label, summaries, limit=label in ORACLES) | {"settings": _settings(entries[label])})
+    about = {"plant": plant, "slo": str(parsed), "seeds": seeds, "delay": delay, "noise": noise}
+    about |= {"arrivals": arrivals, "cost": cost, "items": items}
+    return table.comparison(rows, about)
+
+
+def _entry(label: str, base: SimSpec) -> Entry:
+    name, settings = parse_spec(label)
+    size = None
+    if name == "fixed" and "size" in settings:
+        from penstock.units import parse_count
+
+        size = parse_count(settings.pop("size"), "size")
+    return Entry(label, replace(base, controller=name, settings=settings, size=size))
+
+
+def _is_best(label: str) -> bool:
+    return label.count(":") == 1 and label.endswith(f":{BEST}")
+
+
+def _grid(label: str, base: SimSpec) -> Iterator[Entry]:
+    name = label.partition(":")[0]
+    kind = "thesis" if base.plant == "thesis" else "live"
+    axes: dict[str, Sequence[Any]]
+    if name in STEPPERS:
+        axes = {"step": STEPS[kind], "sample": SAMPLES}
+    elif name == "pid":
+        axes = {**GAINS[kind], "sample": SAMPLES}
+    else:
+        known = ", ".join(f"{each}:{BEST}" for each in (*STEPPERS, "pid"))
+        raise BadInputError("controllers", label, "there is no grid to search for it", f"{known} have one")
+    for values in itertools.product(*axes.values()):
+        settings = dict(zip(axes, values, strict=True))
+        yield Entry(label, replace(base, controller=name, settings=settings))
+
+
+def _best_of(grid: Sequence[Entry], mapped: Any, count: _Counter) -> Entry:
+    jobs = [replace(entry.spec, seed=seed) for entry in grid for seed in TRAINING_SEEDS]
+    hits = list(count.over(mapped(_hits, jobs)))
+    per = len(TRAINING_SEEDS)
+    return grid[max(range(len(grid)), key=lambda n: sum(hits[n * per : (n + 1) * per]))]
+
+
+def _hits(spec: SimSpec) -> float:
+    return simulate(spec, compiled=_compiled).metrics().i_slh or 0.0
+
+
+def _summary(spec: SimSpec) -> dict[str, Any]:
+    """The fields of a summary that a comparison reads, straight from the columns of a run."""
+    run = simulate(spec, compiled=_compiled)
+    latency_s = run.values if run.slo.metric is not Metric.THROUGHPUT else run.ended_s - run.began_s
+    return {
+        **asdict(run.metrics()),
+        "batches": run.items.size,
+        "throughput_per_s": float(run.items.sum() / (run.ended_s[-1] - run.began_s[0])),
+        "latency_s": percentiles(latency_s, run.items.astype(float)),
+        "at": {f"{tolerance * 100:g}%": asdict(run.metrics(tolerance)) for tolerance in TOLERANCES},
+        "patterns": {name: asdict(run.metrics(part=name)) for name in run.load.names},
+    }
+
+
+def _settings(entry: Entry) -> dict[str, str]:
+    return {key: str(value) for key, value in entry.spec.settings.items()}
+
+
+class _Counter:
+    def __init__(self, progress: Progress | None, total: int) -> None:
+        self.total = total
+        self._progress = progress
+        self._done = 0
+
+    def over(self, results: Iterable[Any]) -> Iterator[Any]:
+        for result in results:
+            self._done += 1
+            if self._progress is not None:
+                self._progress(self._done, self.total)
+            yield result
+
+
+_compiled = False
+
+
+def _mapper(stack: ExitStack, runs: int) -> Callable[..., Iterable[Any]]:
+    """`map` in this process for a few runs, else in one process a core, with the kernel compiled before they fork."""
+    global _compiled
+    _compiled = False
+    if runs < _WORTH_COMPILING:
+        return map
+    _compiled = _compile()
+    pool = ProcessPoolExecutor(os.cpu_count(), mp_context=get_context("fork"))
+    return stack.enter_context(pool).map
+
+
+def _compile() -> bool:
+    try:
+        import numba  # noqa: F401
+    except ModuleNotFoundError:
+        return False
+    simulate(SimSpec(controller="fixed", items=100), compiled=True)
+    return True
