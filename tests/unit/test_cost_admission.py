@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -77,6 +78,13 @@ def test_a_small_budget_looks_at_few_items_of_an_endless_stream() -> None:
     stop, cost = endless.within(10**12, 10**15, 100.0)
     assert 10**12 < stop < 10**12 + 101
     assert 91.0 < cost <= 100.0
+
+
+def test_what_a_row_costs_by_itself_counts() -> None:
+    plain = replace(WORKLOAD, row_cost=0.0).within(0, LAYOUT.items, 1e4)[0]
+    stop, cost = replace(WORKLOAD, row_cost=50.0).within(0, LAYOUT.items, 1e4)
+    assert stop < plain
+    assert cost == pytest.approx(COSTS[:stop].sum() + 50.0 * stop)
 
 
 def test_the_source_admits_the_budget_and_the_receipt_tells_what_it_cost(tmp_path: Path) -> None:

@@ -57,7 +57,12 @@ def _summary(run: SimRun, spec: SimSpec) -> dict[str, Any]:
 
 def _journaled(spec: SimSpec, slo: Slo, out: Path) -> SimRun:
     """The run with a decision after each batch, as its journal has them; an oracle leaves samples alone."""
-    header: dict[str, Any] = {"slo": str(slo), "controller": spec.controller, "settings": dict(spec.settings), "unit": "rows"}
+    header: dict[str, Any] = {
+        "slo": str(slo),
+        "controller": spec.controller,
+        "settings": dict(spec.settings),
+        "unit": "rows",
+    }
     header |= {"plant": spec.plant, "seed": spec.seed, "delay": spec.delay, "noise": spec.noise}
     clock = ManualClock()
     decisions: dict[int, Decision] = {}

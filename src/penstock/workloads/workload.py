@@ -45,7 +45,8 @@ class Workload:
 
     `cost` is a layout, or a pattern over the item's index. `generate` makes the columns named in `schema_ddl`, in
     that order, from indices, costs and the seed. Without `items` a layout gives their number, and a pattern goes on
-    without end.
+    without end. `row_cost` is what any item costs on top, for being made, moved and written: admission by cost counts
+    it, the load does not.
 
     >>> from penstock.patterns import parse, parse_arrivals
     >>> workload = Workload(parse_arrivals("constant:rate=100/s"), parse("constant:value=2"), items=1000)
@@ -61,6 +62,7 @@ class Workload:
     schema_ddl: str = COUNTER_DDL
     items: int | None = None
     seed: int = 0
+    row_cost: float = 0.0
 
     def __post_init__(self) -> None:
         """Refuse a number of items that the layout does not have."""
@@ -118,7 +120,7 @@ class Workload:
         stop, total = start, 0.0
         while stop < most:
             # The carried sum goes first, so that the additions are those of one long sum, in order.
-            costs = self._costs(np.arange(stop, min(stop + _CHUNK, most), dtype=np.int64))
+            costs = self._costs(np.arange(stop, min(stop + _CHUNK, most), dtype=np.int64)) + self.row_cost
             sums = np.cumsum(np.concatenate(([total], costs)))[1:]
             fits = int(np.searchsorted(sums, budget, side="right"))
             if stop == start:

@@ -49,6 +49,7 @@ class MilitaryServer:
             schema_ddl=ITEM_DDL,
             items=layout.items,
             seed=seed,
+            row_cost=sizes.ROW_COST,
         )
 
     def first_size(self, size_class: str) -> int:

@@ -20,6 +20,9 @@ HIGH_COST = float(WIDE**2)
 # Measured on 2 cores through Spark: about 9e6 of cost a second, after 0.3 s of fixed cost in a batch of 1 s.
 WORK_PER_BATCH = 6.5e6
 
+# A row takes 7.4 µs on top of its 0.074 µs a cell: fitted to real runs, see penstock/sim/spark.json.
+ROW_COST = 100.0
+
 _BATCHES = {"test": 20, "small": 120, "medium": 500}
 _LARGE = "large"
 
