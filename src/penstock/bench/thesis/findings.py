@@ -1,0 +1,46 @@
+"""All findings of the thesis that are looked for, and what the numbers of a grid say on each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from penstock.bench.thesis.finding import UNKNOWN, Finding, Outcome
+from penstock.bench.thesis.findings_distance import DISTANCES
+from penstock.bench.thesis.findings_fixed import FIXED
+from penstock.bench.thesis.findings_hits import HITS
+from penstock.bench.thesis.findings_patterns import PATTERNS
+from penstock.bench.thesis.findings_pid import PID
+from penstock.bench.thesis.scores import Scores
+
+FINDINGS: tuple[Finding, ...] = (*FIXED, *HITS, *PATTERNS, *DISTANCES, *PID)
+
+
+def look(finding: Finding, scores: Scores) -> Outcome:
+    """What the numbers say on a finding; a grid without the cells that it needs cannot tell."""
+    try:
+        return finding.look(scores)
+    except (LookupError, ValueError, ZeroDivisionError) as error:
+        return Outcome(UNKNOWN, f"The grid has not the cells for it ({error}).", {}, {})
+
+
+def look_at_all(scores: Scores) -> list[tuple[Finding, Outcome]]:
+    """Every finding with its outcome, in the order of the thesis."""
+    return [(finding, look(finding, scores)) for finding in FINDINGS]
+
+
+def to_json(found: Sequence[tuple[Finding, Outcome]]) -> list[dict[str, Any]]:
+    """For machines."""
+    return [
+        {
+            "name": finding.name,
+            "section": finding.section,
+            "claim": finding.claim,
+            "rule": finding.rule,
+            "state": outcome.state,
+            "sentence": outcome.sentence,
+            "numbers": dict(outcome.numbers),
+            "published": dict(outcome.published),
+        }
+        for finding, outcome in found
+    ]
