@@ -12,11 +12,23 @@ from penstock.errors import BadInputError
 from penstock.metrics import Interval, compare, interval_of
 
 
-def test_the_interval_covers_the_true_mean_about_as_often_as_its_level_says() -> None:
-    draws = np.random.default_rng(7).normal(50.0, 5.0, size=(300, 25))
+@pytest.mark.parametrize("count", [3, 5, 25])
+def test_the_interval_covers_the_true_mean_about_as_often_as_its_level_says(count: int) -> None:
+    draws = np.random.default_rng(7).normal(50.0, 5.0, size=(300, count))
     found = [interval_of(row.tolist(), level=0.9, resamples=400) for row in draws]
     covered = sum(each.low <= 50.0 <= each.high for each in found if each.low is not None and each.high is not None)
-    assert 0.83 <= covered / 300 <= 0.95
+    assert 0.85 <= covered / 300 <= 0.95
+
+
+@pytest.mark.parametrize("count", [3, 10])
+def test_of_controllers_that_are_all_alike_few_are_called_worse_than_the_best(count: int) -> None:
+    random = np.random.default_rng(11)
+    worse = 0
+    for _ in range(60):
+        alike = [interval_of(random.normal(size=count).tolist(), resamples=400) for _ in range(14)]
+        best = max(alike, key=lambda each: each.mean or 0.0)
+        worse += sum(compare(each, best) == "below" for each in alike)
+    assert worse / (60 * 13) < 0.05
 
 
 def test_a_higher_level_gives_a_wider_interval() -> None:
@@ -46,8 +58,8 @@ def test_equal_values_leave_no_doubt() -> None:
 @pytest.mark.parametrize(
     ("a", "b", "said"),
     [
-        ([9.0, 10.0], [1.0, 2.0], "above"),
-        ([1.0, 2.0], [9.0, 10.0], "below"),
+        ([9.0, 9.5, 10.0], [1.0, 1.5, 2.0], "above"),
+        ([1.0, 1.5, 2.0], [9.0, 9.5, 10.0], "below"),
         ([1.0, 3.0], [3.0, 5.0], "cannot tell"),
         ([1.0], [9.0, 10.0], "cannot tell"),
         ([9.0, 10.0], [], "cannot tell"),

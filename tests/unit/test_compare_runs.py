@@ -246,7 +246,7 @@ def test_plain_is_ungated_and_the_oracle_admits_by_cost_out_of_the_ranking(
     assert by_name["fixed:size=2k"].size == 2000.0
     assert by_name["pid:kp=20%"].settings == {"kp": "20%"}
     assert [row["limit"] for row in found.comparison["rows"]] == [False, True, False, False]
-    assert found.comparison["rows"][1]["against_best"] == "limit"
+    assert found.comparison["rows"][1]["against_best"] == "oracle"
 
 
 def test_everything_is_every_controller_and_can_be_prepared() -> None:

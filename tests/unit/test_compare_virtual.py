@@ -47,6 +47,11 @@ def test_a_comparison_has_the_numbers_of_its_runs():
     assert row["patterns"]["wave"]["i_slh"]["values"] == pytest.approx(wave)
 
 
+def test_a_bound_has_no_limits_beside_it():
+    found = compare_plant("spark", "<= 1 s", ["pid", "pid:size=500"], seeds=2, items=400_000)
+    assert [row["controller"] for row in found["rows"]] == ["pid", "pid:size=500"]
+
+
 def test_a_controller_cannot_be_told_from_itself():
     found = compare_plant(controllers=["pid", "pid:kp=30%:ki=80%:kd=0%"], seeds=3, **SPARK)
     assert sorted(row["against_best"] for row in found["rows"] if not row["limit"]) == ["best", "cannot tell"]
@@ -61,7 +66,7 @@ def test_the_best_settings_are_sought_on_seeds_that_are_not_judged(monkeypatch: 
 
     monkeypatch.setattr(compare_virtual, "simulate", spied)
     monkeypatch.setattr(compare_virtual, "_WORTH_COMPILING", 10_000)
-    monkeypatch.setitem(compare_virtual.STEPS, "live", ("10%", "50%"))
+    monkeypatch.setitem(compare_virtual.STEPS, True, ("10%", "50%"))
     monkeypatch.setattr(compare_virtual, "SAMPLES", (1, 20))
     row = compare_plant(controllers=["pmbaf:best"], seeds=2, **SPARK)["rows"][0]
     pmbaf = [spec for spec in asked if spec.controller == "pmbaf"]
@@ -80,7 +85,13 @@ def test_processes_give_what_one_process_gives(monkeypatch: pytest.MonkeyPatch):
 
 @pytest.mark.parametrize(
     ("change", "text"),
-    [({"controllers": ["das:best"]}, "no grid"), ({"seeds": 0}, "seeds"), ({"controllers": ["nobody"]}, "nobody")],
+    [
+        ({"controllers": ["das:best"]}, "no grid"),
+        ({"seeds": 0}, "seeds"),
+        ({"controllers": ["nobody"]}, "nobody"),
+        ({"controllers": ["pid", "pid"]}, "twice"),
+        ({"controllers": ["fixed:auto"]}, "virtual time"),
+    ],
 )
 def test_bad_input_is_refused(change: dict[str, object], text: str):
     with pytest.raises(BadInputError, match=text):
@@ -89,13 +100,13 @@ def test_bad_input_is_refused(change: dict[str, object], text: str):
 
 def test_simulate_prints_the_fields_of_a_run(capsys: pytest.CaptureFixture[str]):
     with pytest.raises(SystemExit) as ended:
-        main(["simulate", "--items", "20k", "--set", "step=5", "--set", "sample=1", "--seed", "3", "--json"])
+        main(["simulate", "--items", "100k", "--set", "step=1", "--set", "sample=1", "--seed", "3", "--json"])
     assert ended.value.code == 0
     summary = json.loads(capsys.readouterr().out)
     fields = "app class slo b_slh i_slh mad_d sd_d batches items at verdicts ignored throughput_per_s latency_s"
     fields += " batch_latency_s end_to_end_s wait_s patterns durations_s control saso events digest_ok interrupted"
     assert set((fields + " wall_s spec settling_batches").split()) <= set(summary)
-    assert summary["items"] == 20_000
+    assert summary["items"] == 100_000
     assert isinstance(summary["settling_batches"], int)
 
 

@@ -148,11 +148,14 @@ def test_without_a_receipt_the_cost_is_unknown_and_an_empty_batch_still_empty(tm
 
 def test_two_sources_split_one_budget_of_cost_by_their_rows(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     gates = [gate(Mailbox(tmp_path / name)) for name in ("a", "b")]
-    for each, admitted in zip(gates, (Admitted(100.0, load=10.0), Admitted(100.0, load=2.0)), strict=True):
+    for each, admitted in zip(
+        gates, (Admitted(100.0, load=5.0, rows=10.0), Admitted(100.0, load=1.0, rows=50.0)), strict=True
+    ):
         monkeypatch.setattr(each, "admitted", lambda sources, admitted=admitted: admitted)
     both = SplitGate(gates).admitted(())
     assert both.size == 200.0
-    assert both.load == pytest.approx(200.0 / 60.0)
+    assert both.load == pytest.approx((5.0 * 10 + 1.0 * 50) / 60)
+    assert both.rows == 60.0
 
 
 def test_an_unknown_unit_is_refused(tmp_path: Path) -> None:

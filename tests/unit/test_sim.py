@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from dataclasses import replace
 
@@ -114,28 +115,29 @@ def test_late_feedback_is_late():
     assert late[5] != 1000
 
 
-def test_the_thesis_plant_has_the_published_facts():
+def test_the_thesis_plant_has_the_published_facts_when_it_runs():
     plant = load_plant("thesis")
-    assert latency_s(plant, 1, plant.low_cost) == pytest.approx(0.15e-3)
-    assert latency_s(plant, 300, plant.low_cost) == pytest.approx(3e-3)
-    assert latency_s(plant, 1, plant.high_cost) == pytest.approx(3e-3)
 
-    def fixed(size: int) -> SimRun:
-        return simulate(SimSpec(controller="fixed", size=size, items=200_000))
+    def fixed(size: int, cost: str = "thesis", items: int = 200_000) -> SimRun:
+        return simulate(SimSpec(controller="fixed", size=size, items=items, cost=cost))
 
     def rate(run: SimRun) -> float:
         return float(run.items.sum() / run.ended_s[-1])
 
+    # Under its own noise and stalls: a light item, 300 of them, and a heavy one.
+    assert np.median(fixed(1, f"constant:value={plant.low_cost}", 20_000).values) == pytest.approx(0.15e-3, rel=0.02)
+    assert np.median(fixed(300, f"constant:value={plant.low_cost}", 600_000).values) == pytest.approx(3e-3, rel=0.02)
+    assert np.median(fixed(1, f"constant:value={plant.high_cost}", 20_000).values) == pytest.approx(3e-3, rel=0.02)
     single, at_115, at_500 = fixed(1), fixed(115), fixed(500)
-    # Up to 25 times the throughput of single items; beyond 115 there is little left to gain.
+    # Up to 25 times the throughput of single items; beyond 115, where the knee is, at most a sixth is left to gain.
     assert rate(at_500) / rate(single) == pytest.approx(25, rel=0.05)
-    assert rate(at_115) / rate(at_500) > 0.8
+    assert 0.83 < rate(at_115) / rate(at_500) < 1.0
     # Single items are seen to take up to about 5 ms, one in a thousand left out.
     assert np.quantile(single.values, 0.999) == pytest.approx(5e-3, rel=0.1)
     # Feedback is late because several batches are in flight.
     at_100 = fixed(100)
     in_flight = at_100.values.mean() * at_100.items.size / at_100.ended_s[-1]
-    assert 7 < in_flight < 10
+    assert in_flight == pytest.approx(8, abs=0.5)
 
 
 def test_the_steady_state_of_the_pipeline_is_the_formula_of_its_latency():
@@ -147,7 +149,7 @@ def test_the_steady_state_of_the_pipeline_is_the_formula_of_its_latency():
     assert ended_s - began_s == pytest.approx(latency_s(plant, 20, 3.0))
 
 
-@pytest.mark.parametrize("spec", [SimSpec(items=100_000), replace(SPARK, items=2_000_000)])
+@pytest.mark.parametrize("spec", [SimSpec(items=50_000), replace(SPARK, items=1_500_000)])
 def test_no_controller_beats_the_oracles_it_should_not_beat(spec: SimSpec):
     def hits(controller: str, tolerance: float) -> float:
         runs = [simulate(replace(spec, controller=controller, seed=seed)) for seed in (1, 2, 3)]
@@ -156,8 +158,8 @@ def test_no_controller_beats_the_oracles_it_should_not_beat(spec: SimSpec):
     for tolerance in (0.05, 0.2):
         oracle, causal = hits("oracle", tolerance), hits("oracle-causal", tolerance)
         assert oracle > causal
-        for name in ("pmbaf", "pid", "das", "least-squares"):
-            assert hits(name, tolerance) < causal
+        for name in registry.names():
+            assert hits(name, tolerance) < causal, name
 
 
 def test_without_noise_the_oracle_hits_wherever_a_batch_can():
@@ -215,9 +217,25 @@ def test_bad_input_is_refused_before_anything_runs(change: dict[str, object], fi
     assert field in str(caught.value)
 
 
-def test_an_oracle_of_throughput_is_refused():
+@pytest.mark.parametrize("slo", [">= 5k/s", "5k/s ± 10%", "<= 3 ms"])
+def test_an_oracle_is_refused_where_it_would_limit_nobody(slo: str):
     with pytest.raises(UnsupportedError, match="latency"):
-        simulate(replace(QUICK, controller="oracle", slo=">= 5k/s"))
+        simulate(replace(QUICK, controller="oracle", slo=slo))
+
+
+def test_a_limit_that_grows_without_bound_is_held_where_the_controller_holds_it():
+    spec = replace(QUICK, controller="faf", settings={"step": "20%"}, items=8_000, arrivals="constant:rate=1k/s")
+    assert same(simulate(spec), simulate(spec, watch=lambda number, sample, decision: None))
+
+
+def test_the_oracle_chooses_as_a_search_of_all_sizes_would():
+    spec = SimSpec("spark", "oracle", slo="1 s ± 10%", items=40_000, noise=0.0)
+    prepared, run = prepare(spec), simulate(spec)
+    depth, times = prepared.load.depth, prepared.plant.times
+    for start, items in zip((run.stops - run.items)[:-1].tolist(), run.items[:-1].tolist(), strict=True):
+        sizes = np.arange(1, run.load.costs.size - start + 1)
+        took_s = times[0] + times[1] * sizes + times[3] * (depth[start + sizes] - depth[start])
+        assert sizes[np.abs(took_s - 1.0).argmin()] == items
 
 
 def test_a_throughput_objective_runs():
@@ -230,7 +248,9 @@ def test_the_committed_plant_says_from_what_and_when_it_was_fitted():
     fields = json.loads(resources.files("penstock.sim").joinpath("spark.json").read_text())
     assert fields["batches"] > 300
     assert fields["fitted"] >= fields["measured"][-1]
+    # Frozen: a change of any parameter is a new plant, and needs a new name.
     assert plant_of(fields, "spark.json") == load_plant("spark")
+    assert hashlib.sha256(json.dumps(fields["plant"], sort_keys=True).encode()).hexdigest()[:16] == "18ec7a12661a8399"
 
 
 @pytest.mark.parametrize("delay", [0, 2])

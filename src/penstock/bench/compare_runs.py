@@ -114,9 +114,11 @@ class Comparer:
                 return
             self._say(f"{name}{self._time_left(at)}")
             summary = self._run(run_spec, folder, entry.text)
-        except PenstockError as error:
-            self.failures.append(f"round {number}, {entry.text}: {error}")
-            self._say(f"{name} failed and does not count: {error}")
+        # Also what Spark raises: one run that fails must not cost those that went well.
+        except Exception as error:
+            why = str(error) if isinstance(error, PenstockError) else f"{type(error).__name__}: {error}".splitlines()[0]
+            self.failures.append(f"round {number}, {entry.text}: {why}")
+            self._say(f"{name} failed and does not count: {why}")
             return
         if summary["interrupted"]:
             self._say(f"{name} was stopped by the end of the time and does not count")

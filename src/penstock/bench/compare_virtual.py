@@ -4,39 +4,48 @@ from __future__ import annotations
 
 import itertools
 import os
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import ExitStack
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from multiprocessing import get_context
 from typing import Any
 
 from penstock.bench import comparison as table
+from penstock.bench.compare_about import about_here
+from penstock.bench.compare_spec import AUTO, PLAIN
+from penstock.bench.thesis import grid
 from penstock.control.registry import parse_spec
 from penstock.errors import BadInputError
 from penstock.metrics import percentiles
 from penstock.metrics.summary import TOLERANCES
-from penstock.sim.form import ORACLES
+from penstock.sim.form import ORACLES, has_oracle
 from penstock.sim.run import SimSpec, prepare, simulate
 from penstock.slo import Metric, Slo
+from penstock.units import parse_count
 
 MOST_SEEDS = 1000
 BEST = "best"
+ONLY_ON_SPARK = (PLAIN, AUTO)
 # Seeds that `:best` may look at; those that are judged count from 1.
 TRAINING_SEEDS = (100_001, 100_002, 100_003)
-SAMPLES = (1, 5, 10, 20)
-# The grids of the thesis (5.3) in items, and ours for a live query in percent.
-STEPS = {"thesis": (1, 5, 10, 15, 20), "live": ("5%", "10%", "20%", "35%", "50%", "80%")}
-GAINS: dict[str, dict[str, Sequence[Any]]] = {
-    "thesis": {"kp": (0, 5, 10, 15, 20, 30), "ki": (5, 15, 25, 35, 50), "kd": (0, 0.5, 3, 5)},
-    "live": {"kp": ("0%", "15%", "30%", "50%"), "ki": ("20%", "40%", "60%", "80%", "100%"), "kd": ("0%", "10%", "30%")},
+# The grid of the thesis in items, and one of ours for a live query in percent.
+_THESIS = grid.Grid()
+STEPS: dict[bool, Sequence[Any]] = {False: _THESIS.steps, True: ("5%", "10%", "20%", "35%", "50%", "80%")}
+GAINS: dict[bool, dict[str, Sequence[Any]]] = {
+    False: {"kp": _THESIS.kp, "ki": _THESIS.ki, "kd": _THESIS.kd},
+    True: {"kp": ("0%", "15%", "30%", "50%"), "ki": ("20%", "40%", "60%", "80%", "100%"), "kd": ("0%", "10%", "30%")},
 }
-STEPPERS = ("faf", "pbaf", "pbaf-wt", "mbaf", "pmbaf")
+SAMPLES = _THESIS.samples
 # From so many runs on, compiling the kernel first is the faster way.
 _WORTH_COMPILING = 40
 
 Progress = Callable[[int, int], None]
 """Called with runs done and runs in all."""
+Mapped = Callable[[Callable[[SimSpec, bool], Any], Sequence[SimSpec]], Iterable[Any]]
+"""A function of a spec, and whether to run it compiled, over many specs."""
 
 
 @dataclass(frozen=True)
@@ -68,36 +77,38 @@ def compare_plant(
         raise BadInputError("seeds", seeds, "not a number of runs", f"give 1 to {MOST_SEEDS}")
     base = SimSpec(plant, slo=slo, items=items, delay=delay, noise=noise, arrivals=arrivals, cost=cost)
     parsed = Slo.parse(slo)
-    limits = [] if parsed.metric is Metric.THROUGHPUT else list(ORACLES)
-    wanted = list(dict.fromkeys([*controllers, *limits]))
+    if twice := [label for label, count in Counter(controllers).items() if count > 1]:
+        raise BadInputError("controllers", twice[0], "given twice", "name each controller once")
+    limits = [name for name in ORACLES if has_oracle(parsed) and name not in controllers]
+    wanted = [*controllers, *limits]
     grids = {label: list(_grid(label, base)) for label in wanted if _is_best(label)}
     entries = {label: _entry(label, base) for label in wanted if label not in grids}
     for entry in [*entries.values(), *itertools.chain(*grids.values())]:
         prepare(entry.spec)
     training = len(TRAINING_SEEDS) * sum(map(len, grids.values()))
-    count = _Counter(progress, training + seeds * len(wanted))
-    with ExitStack() as stack:
-        mapped = _mapper(stack, count.total)
-        for label, grid in grids.items():
-            entries[label] = _best_of(grid, mapped, count)
+    count = _Counted(progress, training + seeds * len(wanted))
+    with _mapper(count.total) as mapped:
+        for label, tried in grids.items():
+            entries[label] = _best_of(tried, mapped, count)
         rows = []
         for label in wanted:
             jobs = [replace(entries[label].spec, seed=seed) for seed in range(1, seeds + 1)]
             summaries = list(count.over(mapped(_summary, jobs)))
             rows.append(table.row(label, summaries, limit=label in ORACLES) | {"settings": _settings(entries[label])})
     about = {"plant": plant, "slo": str(parsed), "seeds": seeds, "delay": delay, "noise": noise}
-    about |= {"arrivals": arrivals, "cost": cost, "items": items}
-    return table.comparison(rows, about)
+    about |= {"arrivals": arrivals, "cost": cost, "items": items, "seeds_vary": "the noise of the plant, nothing else"}
+    return table.comparison(rows, about | about_here())
 
 
 def _entry(label: str, base: SimSpec) -> Entry:
+    if label in ONLY_ON_SPARK:
+        raise BadInputError("controllers", label, "there is none in virtual time", "leave it out, or compare an APP")
     name, settings = parse_spec(label)
-    size = None
-    if name == "fixed" and "size" in settings:
-        from penstock.units import parse_count
-
-        size = parse_count(settings.pop("size"), "size")
-    return Entry(label, replace(base, controller=name, settings=settings, size=size))
+    size = settings.pop("size", None)
+    return Entry(
+        label,
+        replace(base, controller=name, settings=settings, size=None if size is None else parse_count(size, "size")),
+    )
 
 
 def _is_best(label: str) -> bool:
@@ -106,34 +117,33 @@ def _is_best(label: str) -> bool:
 
 def _grid(label: str, base: SimSpec) -> Iterator[Entry]:
     name = label.partition(":")[0]
-    kind = "thesis" if base.plant == "thesis" else "live"
     axes: dict[str, Sequence[Any]]
-    if name in STEPPERS:
-        axes = {"step": STEPS[kind], "sample": SAMPLES}
+    if name in grid.STEPPING:
+        axes = {"step": STEPS[base.live], "sample": SAMPLES}
     elif name == "pid":
-        axes = {**GAINS[kind], "sample": SAMPLES}
+        axes = {**GAINS[base.live], "sample": SAMPLES}
     else:
-        known = ", ".join(f"{each}:{BEST}" for each in (*STEPPERS, "pid"))
+        known = ", ".join(f"{each}:{BEST}" for each in (*grid.STEPPING, "pid"))
         raise BadInputError("controllers", label, "there is no grid to search for it", f"{known} have one")
     for values in itertools.product(*axes.values()):
         settings = dict(zip(axes, values, strict=True))
         yield Entry(label, replace(base, controller=name, settings=settings))
 
 
-def _best_of(grid: Sequence[Entry], mapped: Any, count: _Counter) -> Entry:
-    jobs = [replace(entry.spec, seed=seed) for entry in grid for seed in TRAINING_SEEDS]
+def _best_of(tried: Sequence[Entry], mapped: Mapped, count: _Counted) -> Entry:
+    jobs = [replace(entry.spec, seed=seed) for entry in tried for seed in TRAINING_SEEDS]
     hits = list(count.over(mapped(_hits, jobs)))
     per = len(TRAINING_SEEDS)
-    return grid[max(range(len(grid)), key=lambda n: sum(hits[n * per : (n + 1) * per]))]
+    return tried[max(range(len(tried)), key=lambda n: sum(hits[n * per : (n + 1) * per]))]
 
 
-def _hits(spec: SimSpec) -> float:
-    return simulate(spec, compiled=_compiled).metrics().i_slh or 0.0
+def _hits(spec: SimSpec, compiled: bool) -> float:
+    return simulate(spec, compiled=compiled).metrics().i_slh or 0.0
 
 
-def _summary(spec: SimSpec) -> dict[str, Any]:
+def _summary(spec: SimSpec, compiled: bool) -> dict[str, Any]:
     """The fields of a summary that a comparison reads, straight from the columns of a run."""
-    run = simulate(spec, compiled=_compiled)
+    run = simulate(spec, compiled=compiled)
     latency_s = run.values if run.slo.metric is not Metric.THROUGHPUT else run.ended_s - run.began_s
     return {
         **asdict(run.metrics()),
@@ -149,7 +159,7 @@ def _settings(entry: Entry) -> dict[str, str]:
     return {key: str(value) for key, value in entry.spec.settings.items()}
 
 
-class _Counter:
+class _Counted:
     def __init__(self, progress: Progress | None, total: int) -> None:
         self.total = total
         self._progress = progress
@@ -163,18 +173,19 @@ class _Counter:
             yield result
 
 
-_compiled = False
-
-
-def _mapper(stack: ExitStack, runs: int) -> Callable[..., Iterable[Any]]:
+@contextmanager
+def _mapper(runs: int) -> Iterator[Mapped]:
     """`map` in this process for a few runs, else in one process a core, with the kernel compiled before they fork."""
-    global _compiled
-    _compiled = False
     if runs < _WORTH_COMPILING:
-        return map
-    _compiled = _compile()
-    pool = ProcessPoolExecutor(os.cpu_count(), mp_context=get_context("fork"))
-    return stack.enter_context(pool).map
+        yield lambda function, jobs: (function(job, False) for job in jobs)
+        return
+    compiled = _compile()
+    with ProcessPoolExecutor(os.cpu_count(), mp_context=get_context("fork")) as pool:
+        yield lambda function, jobs: pool.map(partial(_run_one, function, compiled), jobs)
+
+
+def _run_one(function: Callable[[SimSpec, bool], Any], compiled: bool, job: SimSpec) -> Any:
+    return function(job, compiled)
 
 
 def _compile() -> bool:

@@ -50,8 +50,8 @@ def row(controller: str, summaries: Sequence[Summary], *, limit: bool = False, f
 def comparison(rows: Sequence[Row], about: Mapping[str, Any], metric: str = "i_slh") -> dict[str, Any]:
     """All rows, each set against the best by one metric.
 
-    `against_best` is "best", "cannot tell" (the intervals meet, or a single run has none), "below" (worse beyond
-    doubt), "limit" (an oracle, out of the ranking) or "not run".
+    `against_best` is "best", "cannot tell" (the intervals meet, or a single run has none), "below" (they do not meet),
+    "oracle" (out of the ranking) or "not run".
 
     >>> rows = [row("pid", [{"i_slh": 80.0}, {"i_slh": 81.0}]), row("faf", [{"i_slh": 60.0}, {"i_slh": 62.0}])]
     >>> [each["against_best"] for each in comparison(rows, {})["rows"]]
@@ -97,7 +97,7 @@ def _verdict(one: Row, best: Row | None, metric: str) -> str:
     if not one["runs"]:
         return "not run"
     if one["limit"]:
-        return "limit"
+        return "oracle"
     if one is best:
         return "best"
     if best is None:

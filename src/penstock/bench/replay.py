@@ -98,7 +98,7 @@ class Replay:
 
 
 def replay(run: Path, name: str, settings: Mapping[str, object]) -> Replay:
-    """Feed the journal of a run, a folder or the file itself, to a controller as a live query would create it."""
+    """Feed the journal of a run, a folder or the file itself, to a controller, created as the one that ran was."""
     recording, notes = _read_whole(run / "journal.jsonl" if run.is_dir() else run)
     if "slo" not in recording.header:
         raise BadInputError("journal", str(run), "its header names no SLO", "give the journal of a run")
@@ -106,7 +106,9 @@ def replay(run: Path, name: str, settings: Mapping[str, object]) -> Replay:
     if not recording.samples:
         raise BadInputError("journal", str(run), "no batch in it", "give a longer run")
     first_size = clamp(recording.decisions[0].decision.size if recording.decisions else recording.samples[0].size)
-    controller = create(name, slo, first_size, live=True, **settings)
+    # Only a simulation on the thesis' own plant is not made as a live query would be.
+    live = bool(recording.header.get("live", True))
+    controller = create(name, slo, first_size, live=live, **settings)
     steps = []
     for sample, in_force, taken in _placed(recording):
         value = usable_value(slo, sample)

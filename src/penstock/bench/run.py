@@ -135,36 +135,13 @@ def run(spec: RunSpec, out: Path, tick: Tick | None = None, stop: threading.Even
     with session(spec.master) as spark:
         tell("warming up")
         _warm_up(spark, prepared, out, stop)
-        query = _start(spark, prepared, out)
-        from penstock.spark.attach import attach
-
-        labels = {"app": spec.app, "class": spec.size_class, "seed": spec.seed, "arrivals": spec.arrivals}
-        if spec.label is not None:
-            labels["controller"] = spec.label
-        with attach(
-            query,
-            prepared.slo,
-            spec.controller,
-            size=prepared.size,
-            observe=not spec.gated,
-            journal=journal,
-            # Without a limit the first batch may be the only one.
-            warm_up_batches=1 if spec.gated else 0,
-            labels=labels | {"cost": spec.cost, "items": prepared.workload.items},
-            **spec.settings,
-        ):
-            while query.isActive and not stop.is_set() and done != prepared.workload.items:
-                tell("running", done)
-                stop.wait(_TICK_S)
-                done = _items_done(query)
-            _raise_failure(query, out)
-            # Before the gate opens again: no last batch shall take the rest of the stream.
-            query.stop()
+        if not stop.is_set():
+            done = _run_query(spark, prepared, out, journal, stop, tell)
     tell("checking output", done)
     summary = {
         "app": spec.app,
         "class": spec.size_class,
-        **_summary(read(journal), prepared.slo),
+        **_summary(read(journal) if journal.exists() else Recording(), prepared.slo),
         "digest_ok": _digest_ok(prepared, out) if spec.check_output and done == prepared.workload.items else None,
         "interrupted": done != prepared.workload.items,
         "wall_s": time.monotonic() - began_s,
@@ -175,6 +152,44 @@ def run(spec: RunSpec, out: Path, tick: Tick | None = None, stop: threading.Even
     # Whole or not at all: whoever finds a summary may take the run for finished.
     fresh.replace(out / "summary.json")
     return summary
+
+
+def _run_query(
+    spark: SparkSession,
+    prepared: Prepared,
+    out: Path,
+    journal: Path,
+    stop: threading.Event,
+    tell: Callable[[str, int], None],
+) -> int:
+    """The query under its loop, until its items are done or somebody stops it; returns how many are."""
+    from penstock.spark.attach import attach
+
+    spec, done = prepared.spec, 0
+    query = _start(spark, prepared, out)
+    labels = {"app": spec.app, "class": spec.size_class, "seed": spec.seed, "arrivals": spec.arrivals}
+    if spec.label is not None:
+        labels["controller"] = spec.label
+    with attach(
+        query,
+        prepared.slo,
+        spec.controller,
+        size=prepared.size,
+        observe=not spec.gated,
+        journal=journal,
+        # Without a limit the first batch may be the only one.
+        warm_up_batches=1 if spec.gated else 0,
+        labels=labels | {"cost": spec.cost, "items": prepared.workload.items},
+        **spec.settings,
+    ):
+        while query.isActive and not stop.is_set() and done != prepared.workload.items:
+            tell("running", done)
+            stop.wait(_TICK_S)
+            done = _items_done(query)
+        _raise_failure(query, out)
+        # Before the gate opens again: no last batch shall take the rest of the stream.
+        query.stop()
+    return done
 
 
 def _start(spark: SparkSession, prepared: Prepared, out: Path) -> StreamingQuery:

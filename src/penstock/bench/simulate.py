@@ -14,8 +14,7 @@ from penstock.journal import Journal
 from penstock.metrics import responses, settling_batches, summarise
 from penstock.sample import BatchSample, Decision
 from penstock.sim.form import ORACLES
-from penstock.sim.run import SimRun, SimSpec, prepare, simulate
-from penstock.slo import Slo
+from penstock.sim.run import Prepared, SimRun, SimSpec, prepare, simulate
 
 
 def simulate_run(spec: SimSpec, out: Path | None = None) -> dict[str, Any]:
@@ -29,7 +28,7 @@ def simulate_run(spec: SimSpec, out: Path | None = None) -> dict[str, Any]:
         run = simulate(spec)
     else:
         make_empty(out)
-        run = _journaled(spec, prepared.slo, out)
+        run = _journaled(prepared, out)
     summary = _summary(run, spec) | {"wall_s": time.monotonic() - began_s}
     if out is not None:
         (out / "summary.json").write_text(json.dumps(summary, indent=2, ensure_ascii=False) + "\n")
@@ -55,25 +54,22 @@ def _summary(run: SimRun, spec: SimSpec) -> dict[str, Any]:
     }
 
 
-def _journaled(spec: SimSpec, slo: Slo, out: Path) -> SimRun:
+def _journaled(prepared: Prepared, out: Path) -> SimRun:
     """The run with a decision after each batch, as its journal has them; an oracle leaves samples alone."""
-    header: dict[str, Any] = {
-        "slo": str(slo),
-        "controller": spec.controller,
-        "settings": dict(spec.settings),
-        "unit": "rows",
-    }
-    header |= {"plant": spec.plant, "seed": spec.seed, "delay": spec.delay, "noise": spec.noise}
-    clock = ManualClock()
+    spec = prepared.spec
+    header = {"slo": str(prepared.slo), "unit": "rows", "simulated": True, "live": spec.live}
+    header |= {name: value for name, value in asdict(spec).items() if name not in ("slo", "size")}
+    header["settings"] = dict(spec.settings)
     decisions: dict[int, Decision] = {}
 
     def watch(batch_id: int, sample: BatchSample, decision: Decision) -> None:
         decisions[batch_id] = decision
 
     run = simulate(spec, watch)
+    clock = ManualClock()
     with Journal.open(out / "journal.jsonl", header, clock=clock) as journal:
         if spec.controller not in ORACLES:
-            journal.decision(-1, Decision(float(run.items[0]), "first size"), applied=True)
+            journal.decision(-1, Decision(prepared.size, "first size"), applied=True)
         for sample, ended_s in zip(run.samples(), run.ended_s.tolist(), strict=True):
             clock.advance(max(ended_s - clock.monotonic_s(), 0.0))
             journal.sample(sample)

@@ -6,42 +6,45 @@ import json
 import re
 import shlex
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from rich.console import Console
+from rich.progress import Progress
 
 from penstock.bench.compare_runs import Job, compare_runs, wrong_outputs
 from penstock.bench.compare_spec import CompareSpec, everything, split_controllers
 from penstock.bench.comparison import write
 from penstock.bench.run import RunSpec
 from penstock.cli.comparisons import comparison_table
-from penstock.cli.running import WRONG_OUTPUT, _watch_on
+from penstock.cli.running import WRONG_OUTPUT, watch_on
 from penstock.cli.tables import console_here
 from penstock.cli.views import SilentView
 from penstock.cli.watch import INTERRUPTED, stdout_to_stderr, watch
 from penstock.control import registry
 from penstock.errors import BadInputError
+from penstock.sim.run import DEFAULT_SLO, LIVE_SLO
 from penstock.units import parse_count, parse_duration_s
 
 RUNS = 3
 SEEDS = 10
 NOISE = "1x"
-_SLO = "1 s ± 10%"
-_PLANT_SLO = {"thesis": "3 ms ± 10%"}
 
 
 def compare_command(
     app: Annotated[str | None, typer.Argument(help="The application to run on Spark; or give --plant.")] = None,
     plant: Annotated[
-        str | None, typer.Option(metavar="thesis|spark", help="Compare in virtual time, on this model of a pipeline.")
+        str | None,
+        typer.Option(metavar="thesis|spark|FILE", help="Compare in virtual time, on this plant or a fitted one."),
     ] = None,
     controllers: Annotated[
         str | None,
         typer.Option(
             metavar="LIST",
-            help="Separated by commas, settings after colons; on Spark also plain, fixed:auto, oracle. Default: all.",
+            help="Separated by commas, settings after colons. On Spark also plain, fixed:auto and oracle; "
+            "in virtual time also NAME:best, and both oracles are always there. Default: all.",
         ),
     ] = None,
     slo: Annotated[str | None, typer.Option(help="The objective: '1 s ± 10%', '<= 2 s', '>= 50k/s'.")] = None,
@@ -80,14 +83,14 @@ def compare_command(
         _refuse_given(spark_only, "means nothing in virtual time")
         _compare_plant(
             plant,
-            slo=slo or _PLANT_SLO.get(plant, _SLO),
+            slo=slo or DEFAULT_SLO.get(plant, LIVE_SLO),
             controllers=list(split_controllers(controllers)) if controllers is not None else registry.names(),
             seeds=SEEDS if seeds is None else seeds,
             delay=delay or 0,
             noise=parse_times(NOISE if noise is None else noise),
             arrivals=arrivals,
             cost=cost,
-            items=None if items is None else int(parse_count(items, "items")),
+            items=None if items is None else whole("items", items),
             out=out,
             as_json=as_json,
         )
@@ -97,7 +100,7 @@ def compare_command(
         str(app),
         split_controllers(controllers) if controllers is not None else everything(),
         size_class=size_class or "small",
-        slo=slo or _SLO,
+        slo=slo or LIVE_SLO,
         arrivals=arrivals,
         cost=cost,
         seed=1 if seed is None else seed,
@@ -119,7 +122,7 @@ def compare_app(spec: CompareSpec, runs: int, budget_s: float | None, out: Path 
     command = command_of(spec, runs, budget_s, out)
 
     def shown(run_spec: RunSpec, job: Job) -> dict[str, Any]:
-        return watch(job, SilentView()) if as_json else _watch_on(console, run_spec, job)
+        return watch(job, SilentView()) if as_json else watch_on(console, run_spec, job)
 
     def say(text: str) -> None:
         if as_json:
@@ -139,6 +142,9 @@ def compare_app(spec: CompareSpec, runs: int, budget_s: float | None, out: Path 
     if found.stopped:
         print(f"stopped; what is finished is kept, to go on: {command}", file=sys.stderr)
         raise typer.Exit(INTERRUPTED)
+    if not any(row["runs"] for row in found.comparison["rows"]) and found.comparison["about"].get("failures"):
+        print("every run failed; the comparison names why", file=sys.stderr)
+        raise typer.Exit(WRONG_OUTPUT)
     if wrong := wrong_outputs(found.comparison):
         print(f"WRONG output: {', '.join(wrong)}; these runs do not count", file=sys.stderr)
         raise typer.Exit(WRONG_OUTPUT)
@@ -161,6 +167,18 @@ def command_of(spec: CompareSpec, runs: int, budget_s: float | None, out: Path |
     return shlex.join(words)
 
 
+def whole(field: str, text: str) -> int:
+    """A number of things, as people write it.
+
+    >>> whole("items", "1M")
+    1000000
+    """
+    count = parse_count(text, field)
+    if count != int(count):
+        raise BadInputError(field, text, "not a whole number", "write e.g. 1000000 or 1M")
+    return int(count)
+
+
 def parse_times(text: str) -> float:
     """A factor, with or without an x.
 
@@ -177,13 +195,13 @@ def _compare_plant(plant: str, *, out: Path | None, as_json: bool, **options: An
     from penstock.bench.compare_virtual import compare_plant
 
     console = console_here()
-    if as_json or not console.is_terminal:
-        found = compare_plant(plant, **options, progress=lambda done, of: None)
-    else:
-        with console.status("") as status:
-            found = compare_plant(plant, **options, progress=_progress_on(status.update))
     if out is not None:
-        out.mkdir(parents=True, exist_ok=True)
+        _make_folder(out)
+    with _Shown(console) as shown:
+        progress = shown if console.is_terminal and not as_json else None
+        found = compare_plant(plant, **options, progress=progress)
+    found["about"]["command"] = " ".join(["penstock", *map(shlex.quote, sys.argv[1:])])
+    if out is not None:
         write(out, found)
     if as_json:
         typer.echo(json.dumps(found, ensure_ascii=False))
@@ -193,8 +211,30 @@ def _compare_plant(plant: str, *, out: Path | None, as_json: bool, **options: An
         console.print(f"\n{out / 'comparison.json'}; to see it: penstock report {out}", markup=False, soft_wrap=True)
 
 
-def _progress_on(update: Callable[[str], None]) -> Callable[[int, int], None]:
-    return lambda done, of: update(f"run {done} of {of}")
+def _make_folder(out: Path) -> None:
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        reason = f"cannot be a folder ({error.strerror})"
+        raise BadInputError("out", str(out), reason, "give a new folder, or one you own") from error
+
+
+class _Shown:
+    """The progress of a virtual comparison; its thread starts with the first run, when all processes are forked."""
+
+    def __init__(self, console: Console) -> None:
+        self._progress = Progress(console=console, transient=True)
+        self._task = self._progress.add_task("runs")
+
+    def __enter__(self) -> _Shown:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._progress.stop()
+
+    def __call__(self, done: int, of: int) -> None:
+        self._progress.start()
+        self._progress.update(self._task, completed=done, total=of)
 
 
 def _refuse_given(options: Mapping[str, object], why: str) -> None:

@@ -10,7 +10,7 @@ from rich.table import Table
 
 from penstock.units import format_count, format_duration
 
-_STYLE = {"best": "bold green", "below": "red", "limit": "cyan", "not run": "dim"}
+_STYLE = {"best": "bold green", "below": "red", "oracle": "cyan", "not run": "dim"}
 
 
 def comparison_table(comparison: Mapping[str, Any]) -> Group:

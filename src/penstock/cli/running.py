@@ -88,7 +88,7 @@ def _run(spec: RunSpec, folder: Path, png: Path | None, as_json: bool) -> dict[s
         with stdout_to_stderr():
             summary = watch(job, SilentView())
     else:
-        summary = _watch_on(console_here(), spec, job)
+        summary = watch_on(console_here(), spec, job)
     if png is not None and summary["batches"]:
         picture.draw(read(folder / "journal.jsonl"), Slo.parse(spec.slo), png)
     return summary
@@ -101,7 +101,7 @@ def demo_command(
 ) -> None:
     """Run the same stream with an adaptive and a fixed batch size, and show both; takes two to three minutes."""
     console = console_here()
-    found = demonstration.demonstrate(out, lambda spec, job: _watch_on(console, spec, job))
+    found = demonstration.demonstrate(out, lambda spec, job: watch_on(console, spec, job))
     console.print()
     console.print(summary_table(found.summaries))
     _print_paths(console, found.pictures)
@@ -128,7 +128,8 @@ def parse_settings(texts: Sequence[str]) -> dict[str, str]:
     return settings
 
 
-def _watch_on(console: Console, spec: RunSpec, job: Job[dict[str, Any]]) -> dict[str, Any]:
+def watch_on(console: Console, spec: RunSpec, job: Job[dict[str, Any]]) -> dict[str, Any]:
+    """Run a job and show it on a console."""
     with stderr_kept() as send:
 
         def quiet(tick: Tick, stop: threading.Event) -> dict[str, Any]:

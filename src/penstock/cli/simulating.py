@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from penstock.cli.comparing import parse_times
+from penstock.cli.comparing import parse_times, whole
 from penstock.cli.running import parse_settings
 from penstock.cli.tables import console_here, names_table, summary_table
 from penstock.errors import BadInputError
@@ -18,7 +18,9 @@ from penstock.units import format_count, format_duration, parse_count
 def simulate_command(
     plant: Annotated[str, typer.Option(help="thesis, spark, or a file from `penstock fit-plant`.")] = "thesis",
     controller: Annotated[str, typer.Option(help="Who decides; also oracle and oracle-causal.")] = "pmbaf",
-    slo: Annotated[str, typer.Option(help="The objective: '3 ms ± 5%', '1 s ± 10%', '<= 2 s'.")] = "3 ms ± 5%",
+    slo: Annotated[
+        str | None, typer.Option(help="The objective. Default: '3 ms ± 5%' on thesis, '1 s ± 10%' elsewhere.")
+    ] = None,
     settings: Annotated[
         list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="A setting of the controller; repeatable.")
     ] = None,
@@ -38,13 +40,13 @@ def simulate_command(
 ) -> None:
     """Run a controller against a modelled machine in virtual time; the same seed gives the same run."""
     from penstock.bench.simulate import simulate_run
-    from penstock.sim.run import SimSpec
+    from penstock.sim.run import DEFAULT_SLO, LIVE_SLO, SimSpec
 
     spec = SimSpec(
         plant=plant,
         controller=controller,
         settings=parse_settings(settings or []),
-        slo=slo,
+        slo=slo or DEFAULT_SLO.get(plant, LIVE_SLO),
         items=None if items is None else whole("items", items),
         seed=seed,
         delay=delay,
@@ -82,18 +84,6 @@ def fit_plant_command(
     console = console_here()
     console.print(names_table(_lines(fitted)))
     console.print(f"{out}; use it with: penstock simulate --plant {out}", markup=False, highlight=False, soft_wrap=True)
-
-
-def whole(field: str, text: str) -> int:
-    """A number of things, as people write it.
-
-    >>> whole("items", "1M")
-    1000000
-    """
-    count = parse_count(text, field)
-    if count != int(count):
-        raise BadInputError(field, text, "not a whole number", "write e.g. 1000000 or 1M")
-    return int(count)
 
 
 def _lines(fitted: dict[str, Any]) -> dict[str, str]:

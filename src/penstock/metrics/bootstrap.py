@@ -1,8 +1,10 @@
-"""How sure a mean over a few runs is: percentile bootstrap intervals, and what may be said of two of them.
+"""How sure a mean over a few runs is: bootstrap intervals, and what may be said of two of them.
 
-Draw as many values as there are, with replacement, `resamples` times; the interval of level 95% goes from the 2.5th to
-the 97.5th percentile of the means. Three runs give a narrow interval rather than an honest one: with few values it
-covers the true mean less often than its level says (about 75% at 3, 90% at 10).
+Draw as many values as there are, with replacement, `resamples` times; the 2.5th and the 97.5th percentile of the means
+are a first interval of level 95%. With few values that one is too narrow: of three runs it covers the true mean three
+times in four. So both its sides are widened by what the few values cost, as in Student's interval:
+
+    sqrt(n / (n - 1)) * t(n - 1) / z        2.7 times at 3 runs, 1.2 times at 10
 """
 
 from __future__ import annotations
@@ -46,8 +48,9 @@ def interval_of(
 ) -> Interval:
     """The mean with its bootstrap interval; values that are None or not finite are unknown and left out.
 
-    >>> interval_of([80.0, 82.0, None, 84.0])
-    Interval(mean=82.0, low=80.0, high=84.0, values=(80.0, 82.0, 84.0))
+    >>> few = interval_of([80.0, 82.0, None, 84.0])
+    >>> few.mean, round(few.low, 1), round(few.high, 1)
+    (82.0, 76.6, 87.4)
     >>> interval_of([80.0])
     Interval(mean=80.0, low=None, high=None, values=(80.0,))
     """
@@ -65,13 +68,20 @@ def interval_of(
     drawn = np.random.default_rng(seed).integers(len(known), size=(resamples, len(known)))
     tail = (1.0 - level) / 2.0
     low, high = np.quantile(array[drawn].mean(axis=1), [tail, 1.0 - tail])
-    return Interval(mean, float(low), float(high), known)
+    wider = _wider(len(known), tail)
+    return Interval(mean, mean - wider * (mean - float(low)), mean + wider * (float(high) - mean), known)
+
+
+def _wider(count: int, tail: float) -> float:
+    from scipy.special import ndtri, stdtrit
+
+    return math.sqrt(count / (count - 1)) * float(stdtrit(count - 1, 1 - tail)) / float(ndtri(1 - tail))
 
 
 def compare(a: Interval, b: Interval) -> Order:
     """Where `a` is against `b`; nothing can be told where the intervals meet or one of them is not known.
 
-    >>> compare(interval_of([80.0, 82.0]), interval_of([60.0, 61.0]))
+    >>> compare(interval_of([80.0, 81.0, 82.0]), interval_of([60.0, 61.0, 62.0]))
     'above'
     >>> compare(interval_of([80.0]), interval_of([60.0, 61.0]))
     'cannot tell'

@@ -13,10 +13,10 @@ from penstock.control.step import StepController
 from penstock.control.wrappers import Sampled
 from penstock.errors import UnsupportedError
 from penstock.sim import kernel
-from penstock.slo import Metric, Slo
+from penstock.slo import Kind, Metric, Slo
 
 ORACLES = {"oracle": kernel.ORACLE, "oracle-causal": kernel.CAUSAL}
-"""The two limits: one knows all costs, the other those of what was processed. Neither is a controller."""
+"""Two limits of itemized hits: one knows all costs, the other that of the last processed item. No controllers."""
 
 # PBAF-WT is PBAF with nothing between the edges of its band.
 _STEPS: dict[type, int] = {
@@ -56,10 +56,19 @@ def form_of(controller: Controller, slo: Slo) -> list[float] | None:
     return form
 
 
+def has_oracle(slo: Slo) -> bool:
+    """Whether the limits mean anything: a bound is met by any batch that is small enough, which limits nobody.
+
+    >>> has_oracle(Slo.parse("1 s ± 10%")), has_oracle(Slo.parse("<= 1 s")), has_oracle(Slo.parse("5k/s"))
+    (True, False, False)
+    """
+    return slo.kind is Kind.HOLD and slo.metric is not Metric.THROUGHPUT
+
+
 def oracle_form(name: str, slo: Slo) -> list[float]:
     """An oracle as the kernel's numbers."""
-    if slo.metric is Metric.THROUGHPUT:
-        raise UnsupportedError(f"{name} knows the batch for a latency, not for {slo}; leave it out, or give a latency")
+    if not has_oracle(slo):
+        raise UnsupportedError(f"{name} holds a latency, and {slo} is none to hold; write e.g. '1 s ± 10%'")
     form = _blank(slo)
     form[kernel.KIND] = float(ORACLES[name])
     return form

@@ -21,6 +21,7 @@ from penstock.control.mbaf import multiplier_up
 from penstock.control.pbaf import fraction_down, fraction_up
 from penstock.control.pid import position
 from penstock.control.pmbaf import fine_or_fast_down, fine_or_fast_up
+from penstock.control.size import LARGEST, SMALLEST
 from penstock.control.step import stepped_down, stepped_up
 
 FIXED, FAF, PBAF, MBAF, PMBAF, PID, ORACLE, CAUSAL = range(8)
@@ -104,7 +105,7 @@ def next_size(form: Column, memory: Column, size: float, ratio: float) -> float:
             size = stepped_up(size, steps_up(kind, ratio, form[LINEAR] > 0), form[STEP], form[RELATIVE] > 0)
         elif ratio > form[HIGH]:
             size = stepped_down(size, steps_down(kind, ratio), form[STEP], form[RELATIVE] > 0)
-    return max(size, 1.0)
+    return min(max(size, SMALLEST), LARGEST)
 
 
 def learn(form: Column, memory: Column, size: float, latency_s: float) -> float:
@@ -165,8 +166,9 @@ def best_items(
 ) -> int:
     """How many items, at least 1 and at most `most`, bring the latency nearest to the goal.
 
-    Latency grows with the items: from the guess outwards in doubling strides until the place is between two numbers,
-    then by halving. All the time `low` items end by the goal, or none; and `high` do not, or there are not so many.
+    Latency is taken to grow with the items, which it does but where light items join a heavy first one: from the guess
+    outwards in doubling strides until the place is between two numbers, then by halving. All the time `low` items end
+    by the goal, or none; and `high` do not, or there are not so many.
     """
     low, high = 0, most + 1
     below_s, above_s = 0.0, 0.0
@@ -235,13 +237,13 @@ def run_batches(
             known += counts[learned]
             learned += 1
         items = int(size + 0.5)
-        if kind >= ORACLE and known > 0:
+        if kind == ORACLE or (kind == CAUSAL and known > 0):
             goal_s = form[AIM]
             if waits and form[WAITS] > 0:
                 goal_s -= now_s - arrival[at]
             # Noise lasts: what is left of the last batch's is no secret to who measures.
-            drift = drifts[(learned - 1) % len(drifts)] ** (times[MEMORY] ** (batch - learned + 1))
-            guess = counts[batch - 1]
+            drift = drifts[(learned - 1) % len(drifts)] ** (times[MEMORY] ** (batch - learned + 1)) if learned else 1.0
+            guess = counts[batch - 1] if batch else 1
             items = best_items(
                 kind == CAUSAL, guess, seen_to - at, goal_s, at, known, drift, batch, now_s, leave, starts, shares,
                 times, depth, volume,

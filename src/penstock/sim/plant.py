@@ -35,8 +35,8 @@ _NOISE_PERIOD = 2**18
 class Plant:
     """The parameters of a machine; times in seconds.
 
-    >>> Plant("toy", a_batch_s=0.1, volume_s=0.001).ideal_s(items=100, cost=2.0)
-    0.3
+    >>> Plant("toy", a_batch_s=0.25, volume_s=0.0625).ideal_s(items=10, cost=2.0)
+    1.5
     """
 
     name: str
@@ -61,6 +61,9 @@ class Plant:
                 raise BadInputError(field, value, "a plant takes no negative time", "write 0 or more")
         if not 0 <= self.memory < 1:
             raise BadInputError("memory", self.memory, "not the share of noise that lasts", "write 0 to less than 1")
+        if self.memory and len(self.shares) > 1:
+            reason = "in a pipeline of several stages each has noise of its own, and none of it lasts"
+            raise BadInputError("memory", self.memory, reason, "write 0, or give one stage")
         if not self.shares or min(self.shares) < 0 or self.places < 1:
             raise BadInputError("shares", self.shares, "a pipeline has stages and queues", "give one share a stage")
         if self.ideal_s(1, self.high_cost) <= 0:
@@ -106,7 +109,7 @@ def load_plant(name: str) -> Plant:
     """A plant by name: `thesis`, `spark`, or the path of a file that `penstock fit-plant` wrote.
 
     >>> load_plant("thesis").shares
-    (0.05, 0.4, 0.4, 0.1, 0.05)
+    (0.0625, 0.5, 0.25, 0.125, 0.0625)
     """
     if name == "thesis":
         from penstock.sim.thesis import thesis_plant

@@ -11,10 +11,11 @@ The last two do not agree with the first if 5 ms were the undisturbed time of th
 could then never meet 3 ms, where the thesis found that leaving out impossible situations changes little. So the
 heaviest item takes 3 ms, and stalls lift one latency in a thousand to about 5 ms.
 
-Four unknowns follow: the range of costs, `depth_s`, `volume_s` and `power`. With the two heavy stages of the benchmark
-equal and the light ones at an eighth to a quarter of them, four places in each queue hold 7.4 batches in flight. Costs
-are squares of widths, and patterns run over the width, as in the benchmark. The noise is not published: 3% for each
-stage is an assumption. Nothing here was adjusted to the hits of any controller.
+Four unknowns follow: the range of costs, `depth_s`, `volume_s` and `power`. How the work is shared by the stages is not
+published, only that the source and the last two are light: from the second stage on each has half of the one before
+it, in the order that our own stages have; five places in each queue then hold about 8 batches in flight. Costs are
+squares of widths, and patterns run over the width, as in the benchmark. The noise is not published either: 3% for each
+stage is an assumption. `docs/decisions/010-plants.md` tells what was tried before.
 """
 
 from __future__ import annotations
@@ -23,13 +24,13 @@ from penstock.patterns.layout import thesis_layout
 from penstock.sim.load import index_costs
 from penstock.sim.plant import Plant
 
-SHARES = (0.05, 0.40, 0.40, 0.10, 0.05)
-PLACES = 4
+SHARES = (1 / 16, 8 / 16, 4 / 16, 2 / 16, 1 / 16)
+PLACES = 5
 LIGHTEST_S, HEAVIEST_S = 0.15e-3, 3e-3
 FULL_ITEMS, FULL_S = 300, 3e-3
 GAIN, GAIN_AT = 25.0, 500
 NOISE = 0.03
-STALL_SHARE, STALL = 0.001, 2.0
+STALL_SHARE, STALL = 0.001, 6.0
 
 
 def thesis_plant() -> Plant:
@@ -41,11 +42,11 @@ def thesis_plant() -> Plant:
     """
     from scipy.optimize import brentq
 
-    latency_of_service = (PLACES + 3) * max(SHARES) + sum(SHARES[3:])
-    light_s, full_s = LIGHTEST_S / latency_of_service, FULL_S / latency_of_service
+    of_service = latency_of_service(SHARES, PLACES)
+    light_s, full_s = LIGHTEST_S / of_service, FULL_S / of_service
     volume_s = (full_s - light_s) / (FULL_ITEMS - 1)
     depth_s = light_s - volume_s
-    heavy_s = HEAVIEST_S / latency_of_service
+    heavy_s = HEAVIEST_S / of_service
 
     def highest(power: float) -> float:
         return float(brentq(lambda cost: depth_s * cost + volume_s * cost**power - heavy_s, 1.0, 1e3))
@@ -70,7 +71,19 @@ def thesis_plant() -> Plant:
     )
 
 
+def latency_of_service(shares: tuple[float, ...], places: int) -> float:
+    """How many times its service time a batch takes, where equal batches follow each other without noise.
+
+    The slowest stage lets one through at a time. A batch waits that long to leave the first stage, for each place in
+    the queue, and is served that long; the stages after the slowest are free when it comes.
+
+    >>> latency_of_service((0.25, 0.75), places=1)
+    2.25
+    """
+    slowest = shares.index(max(shares))
+    return (slowest * (places + 1) + 1) * shares[slowest] + sum(shares[slowest + 1 :])
+
+
 def latency_s(plant: Plant, items: int, cost: float) -> float:
-    """Latency in the steady state of equal batches, without noise: what the slowest stage lets through at a time."""
-    light_end = sum(plant.shares[3:])
-    return ((plant.places + 3) * max(plant.shares) + light_end) * plant.ideal_s(items, cost)
+    """The latency of such batches."""
+    return latency_of_service(plant.shares, plant.places) * plant.ideal_s(items, cost)

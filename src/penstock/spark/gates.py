@@ -109,8 +109,9 @@ class WorkloadGate:
         for receipt in reversed(self.mailbox.receipts()):
             if (receipt.start, receipt.stop) == (first, stop):
                 size = self._size(stop - first, receipt.cost)
-                return Admitted(size, receipt.wait_s, receipt.backlog, receipt.load, receipt.part)
-        return Admitted(self._size(stop - first))
+                rows = float(stop - first)
+                return Admitted(size, receipt.wait_s, receipt.backlog, receipt.load, receipt.part, rows)
+        return Admitted(self._size(stop - first), rows=float(stop - first))
 
     def _size(self, rows: int, cost: float | None = None) -> float:
         """In this gate's unit; without a receipt the rows are known and what they cost is not."""
@@ -149,7 +150,7 @@ class SplitGate:
     def admitted(self, sources: tuple[SourceRange, ...]) -> Admitted:
         """The sum of what was taken, the oldest wait; the shares follow what is left."""
         each = [gate.admitted(sources) for gate in self._gates]
-        weights = [self._rows(a) + (a.backlog or 0.0) if math.isfinite(a.size) else 0.0 for a in each]
+        weights = [_rows(a) + (a.backlog or 0.0) if math.isfinite(a.size) else 0.0 for a in each]
         if sum(weights) > 0:
             # The floor keeps a source that is empty now from being starved when it fills.
             floor = 0.05 / len(weights)
@@ -157,18 +158,20 @@ class SplitGate:
         waits = [a.wait_s for a in each if a.wait_s is not None]
         backlogs = [a.backlog for a in each if a.backlog is not None]
         loads = [a for a in each if a.load is not None and a.size > 0]
-        rows = sum(self._rows(a) for a in loads)
+        rows = sum(_rows(a) for a in loads)
         return Admitted(
             size=sum(a.size for a in each),
             wait_s=max(waits) if waits else None,
             backlog=sum(backlogs) if backlogs else None,
-            load=sum((a.load or 0.0) * self._rows(a) for a in loads) / rows if rows else None,
+            load=sum((a.load or 0.0) * _rows(a) for a in loads) / rows if rows else None,
             part=next((a.part for a in each if a.part), None),
+            rows=sum(_rows(a) for a in each) if all(a.rows is not None for a in each) else None,
         )
 
-    def _rows(self, admitted: Admitted) -> float:
-        """Backlogs are in rows, also where sizes are in cost."""
-        return admitted.size / admitted.load if self.unit == "cost" and admitted.load else admitted.size
+
+def _rows(admitted: Admitted) -> float:
+    """Backlogs are in rows, also where sizes are in cost."""
+    return admitted.size if admitted.rows is None else admitted.rows
 
 
 def gate_for(query: LiveQuery) -> SourceGate:

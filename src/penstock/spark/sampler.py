@@ -18,13 +18,17 @@ _CLOCK_STEP_S = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Admitted:
-    """What a gate knows of a batch that passed it: size in its unit, and what its source can tell."""
+    """What a gate knows of a batch that passed it: size in its unit, and what its source can tell.
+
+    `rows` is for a gate whose unit is something else and that knows the rows all the same.
+    """
 
     size: float
     wait_s: float | None = None
     backlog: float | None = None
     load: float | None = None
     part: str | None = None
+    rows: float | None = None
 
 
 class Meter(Protocol):
@@ -71,7 +75,8 @@ class Sampler:
             self._remember(job.batch_id, batch)
         batch.last_job_end_s = max(batch.last_job_end_s, job.ended_s)
         batch.stepped |= stepped
-        items = batch.admitted.size * self._items_per_unit
+        rows = batch.admitted.rows
+        items = batch.admitted.size * self._items_per_unit if rows is None else rows
         return self._sample(
             job.batch_id,
             batch,

@@ -40,9 +40,12 @@ def comparison_page(found: Mapping[str, Any], folder: Path) -> Page:
         subtitle=" · ".join([*objective, *told]),
         sentences=_sentences(rows, metric),
         numbers=_numbers(rows, metric),
-        notices=_notices(rows),
+        notices=_notices(rows, about),
         sections=_sections(rows, about, metric, folder),
     )
+
+
+_ORACLE = "not ranked: it knows costs that no controller knows"
 
 
 def _sentences(rows: Sequence[Row], metric: str) -> list[str]:
@@ -65,8 +68,8 @@ def _sentences(rows: Sequence[Row], metric: str) -> list[str]:
         more.append(f"Worse beyond these intervals: {_names(groups['below'])}.")
     meaning = (
         f"A dot is the mean over the runs of a controller, its bar the {LEVEL:.0%} bootstrap interval of that mean. "
-        "Two bars that do not meet are a difference; where they meet, these runs cannot tell. With a handful of runs "
-        "such a bar is rather too short than too long, and with one run there is none."
+        "Where two bars meet, these runs cannot tell. Bars that do not meet are a difference but for chance, and many "
+        "rows give chance more room; a single run has no bar."
     )
     return [" ".join([told, *more]), meaning]
 
@@ -79,22 +82,23 @@ def _names(rows: Sequence[Row]) -> str:
 def _numbers(rows: Sequence[Row], metric: str) -> list[Number]:
     measure = MEASURES.get(metric, MEASURES["i_slh"])
     chosen = [
-        row for row in rows if row.get("against_best") in ("best", "limit") and mean_of(row.get(metric)) is not None
+        row for row in rows if row.get("against_best") in ("best", "oracle") and mean_of(row.get(metric)) is not None
     ]
     return [
         Number(
             str(row.get("controller")),
             measure.text(mean_of(row.get(metric))),
-            f"{measure.label}, {'the limit: it knows what no controller can' if row.get('limit') else 'the best'}",
+            f"{measure.label}, {_ORACLE if row.get('limit') else 'the best'}",
             strong=not row.get("limit"),
         )
         for row in chosen[:5]
     ]
 
 
-def _notices(rows: Sequence[Row]) -> list[str]:
+def _notices(rows: Sequence[Row], about: Mapping[str, Any]) -> list[str]:
     absent = [row for row in rows if row.get("against_best") == "not run" or not row.get("runs")]
-    return [f"Not run, and so not ranked: {_names(absent)}."] if absent else []
+    told = [f"Not run, and so not ranked: {_names(absent)}."] if absent else []
+    return told + [f"A run failed and does not count: {failure}." for failure in about.get("failures") or []]
 
 
 def _sections(rows: Sequence[Row], about: Mapping[str, Any], metric: str, folder: Path) -> list[Section]:

@@ -14,7 +14,7 @@ _LOOKS = {
     "best": (HIT, "circle"),
     "cannot tell": (HIT, "circle-open"),
     "below": (FAINT, "circle"),
-    "limit": (LOAD, "diamond"),
+    "oracle": (LOAD, "diamond"),
 }
 _ROW_PX = 30
 _GAP = 0.7
@@ -152,6 +152,6 @@ def _add_dots(
             for row, _ in seen
         ],
         hovertemplate="%{text}<extra></extra>",
-        name="limit (oracle)" if word == "limit" else word,
+        name=word,
         visible=visible,
     )

@@ -99,7 +99,7 @@ def configuration(header: Mapping[str, Any], summary: Mapping[str, Any]) -> Html
     """The header of the journal and the spec of the run, name by name."""
     opened_s = words.known(header.get("opened_s"))
     left = [("penstock", words.plain(header.get("penstock")))]
-    if opened_s is not None:
+    if opened_s is not None and not header.get("simulated"):
         # In UTC: the reader may sit elsewhere than the machine that ran it.
         left.append(("began", f"{datetime.fromtimestamp(opened_s, UTC):%Y-%m-%d %H:%M} UTC"))
     known = {"kind", "version", "penstock", "segment", "opened_s", "t"}

@@ -62,7 +62,7 @@ def _more(slo: Slo, counted: Sequence[Batch], metrics: Mapping[str, Any]) -> lis
     told = f"The {'slowest' if harm > 0 else 'weakest'} batch, number {worst.sample.batch_id}{where}, {verb} "
     told += f"{words.measured(worst.value, slo)}."
     rated = {part: block["i_slh"] for part, block in metrics["patterns"].items() if block["i_slh"] is not None}
-    if len(rated) > 1:
+    if len(set(rated.values())) > 1:
         best, least = max(rated, key=rated.__getitem__), min(rated, key=rated.__getitem__)
         told += f" It did best in {best} ({words.percent(rated[best])} of the items) and worst in {least} "
         told += f"({words.percent(rated[least])})."
