@@ -134,7 +134,14 @@ def test_fit_plant_and_simulate_on_it(tmp_path: Path, capsys: pytest.CaptureFixt
 
 @pytest.mark.parametrize(
     "arguments",
-    [["--plant", "moon"], ["--noise", "loud"], ["--items", "1.5"], ["--controller", "nobody"], ["--slo", "?"]],
+    [
+        ["--plant", "moon"],
+        ["--noise", "loud"],
+        ["--items", "1.5"],
+        ["--controller", "nobody"],
+        ["--slo", "?"],
+        ["--set", "size=1"],
+    ],
 )
 def test_bad_input_is_one_line_and_exit_code_2(arguments: list[str], capsys: pytest.CaptureFixture[str]):
     with pytest.raises(SystemExit) as ended:

@@ -112,3 +112,10 @@ def test_the_tables_show_every_row_its_verdict_and_its_parts() -> None:
 def test_a_row_without_runs_has_every_metric_unknown() -> None:
     found = row("faf", [])
     assert all(found[name] == {"mean": None, "low": None, "high": None, "values": []} for name in METRICS)
+
+
+def test_an_interval_stays_within_what_its_measure_can_be() -> None:
+    found = row("a", [{"i_slh": 1.0, "mad_d": 300.0}, {"i_slh": 99.0, "mad_d": 10.0}])
+    assert (found["i_slh"]["low"], found["i_slh"]["high"]) == (0.0, 100.0)
+    assert found["mad_d"]["low"] == 0.0
+    assert found["mad_d"]["high"] > 300.0

@@ -40,6 +40,20 @@ TINY = Grid(
     items=500,
 )
 
+SMALL = Grid(
+    runs=1,
+    fixed_runs=1,
+    steps=(5,),
+    samples=(1,),
+    algorithms=("faf", "pmbaf"),
+    kp=(10,),
+    ki=(15,),
+    kd=(3,),
+    pid_samples=(1,),
+    sizes=(1, 10),
+    items=300,
+)
+
 
 def quiet(done: int, of: int) -> None:
     """Say nothing of progress."""
@@ -355,6 +369,7 @@ def test_tiny_grid_end_to_end(tmp_path: Path) -> None:
         (["reproduce", "nobody"], "write one of thesis"),
         (["reproduce", "thesis", "--runs", "0"], "give 1 or more"),
         (["reproduce", "thesis", "--quick", "--page", "x.md"], "leave out --quick"),
+        (["reproduce", "thesis", "--quick", "--results", "x.md"], "leave out --quick"),
     ],
 )
 def test_bad_input_is_one_line_and_exit_code_2(words: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -369,9 +384,7 @@ def test_command_prints_one_json_object(
 ) -> None:
     from penstock.cli import reproducing
 
-    small = Grid(1, 1, steps=(5,), samples=(1,), algorithms=("faf", "pmbaf"), kp=(10,), ki=(15,), kd=(3,), items=300)
-    small = Grid(**{**vars(small), "pid_samples": (1,), "sizes": (1, 10)})
-    monkeypatch.setattr(reproducing, "quick_grid", lambda: small)
+    monkeypatch.setattr(reproducing, "quick_grid", lambda: SMALL)
     # Another test draws the figures.
     monkeypatch.setattr(reproduce_module, "draw_all", lambda *given: [])
     with pytest.raises(SystemExit) as stopped:
@@ -379,5 +392,22 @@ def test_command_prints_one_json_object(
     assert stopped.value.code == 0
     answer = json.loads(capsys.readouterr().out)
     assert set(answer) >= {"tables", "findings", "seconds", "cells"}
-    assert answer["cells"] == len(small.cells())
+    assert answer["cells"] == len(SMALL.cells())
     assert {"name", "state", "numbers", "published"} <= set(answer["findings"][0])
+
+
+def test_results_option_puts_the_tables_between_their_markers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from penstock.cli import reproducing
+
+    monkeypatch.setattr(reproducing, "Grid", lambda: SMALL)
+    monkeypatch.setattr(reproduce_module, "draw_all", lambda *given: [])
+    results = tmp_path / "results.md"
+    results.write_text("Before.\n<!-- begin: thesis -->\nold\n<!-- end: thesis -->\nAfter.\n")
+    with pytest.raises(SystemExit) as stopped:
+        cli.main(["reproduce", "thesis", "--out", str(tmp_path / "out"), "--results", str(results)])
+    assert stopped.value.code == 0
+    page = results.read_text()
+    assert page.startswith("Before.\n<!-- begin: thesis -->\n## ")
+    assert "### Table 5.5" in page
+    assert "old" not in page.split()
+    assert page.endswith("<!-- end: thesis -->\nAfter.\n")

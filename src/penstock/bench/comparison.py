@@ -21,6 +21,7 @@ METRICS = ("i_slh", "b_slh", "mad_d", "sd_d", "throughput_per_s", "p95_s", "batc
 _HIGHER_IS_BETTER = {"i_slh": True, "b_slh": True, "throughput_per_s": True, "mad_d": False, "sd_d": False}
 _HIGHER_IS_BETTER |= {"p95_s": False}
 _HITS = ("i_slh", "b_slh", "mad_d", "sd_d")
+_SHARES = ("i_slh", "b_slh")
 
 Row = dict[str, Any]
 Summary = Mapping[str, Any]
@@ -123,4 +124,9 @@ def _flat(summaries: Sequence[Summary], name: str) -> dict[str, Any]:
 
 
 def _interval(summaries: Sequence[Summary], name: str) -> dict[str, Any]:
-    return interval_of([_value(summary, name) for summary in summaries]).to_json()
+    found = interval_of([_value(summary, name) for summary in summaries]).to_json()
+    if found["low"] is not None:
+        # No measure here is below nothing, and no share above all.
+        found["low"] = max(found["low"], 0.0)
+        found["high"] = min(found["high"], 100.0) if name in _SHARES else found["high"]
+    return found

@@ -1,6 +1,7 @@
-"""`make results`: every controller on Military Server, compared on Spark; writes its section of docs/results.md.
+"""`make results`: every controller compared, in virtual time and on Spark; writes their sections of docs/results.md.
 
-The time it may take is 60 minutes, or what the first argument or PENSTOCK_BUDGET says. Stopped half-way it goes on with
+Virtual time takes some minutes. The runs of Military Server on Spark may take 60 minutes, or what the first argument or
+PENSTOCK_BUDGET says. Stopped half-way it goes on with
 the runs in `runs/military` the next time; once it has come to its end, the next time begins anew.
 """
 
@@ -10,21 +11,25 @@ import os
 import shutil
 import sys
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
 from penstock.bench.compare_runs import Job, compare_runs
 from penstock.bench.compare_spec import CompareSpec, everything, label_of
-from penstock.bench.results_page import military_section, replace_section, settling_section
+from penstock.bench.compare_virtual import BEST, compare_plant
+from penstock.bench.results_page import military_section, replace_section, settling_section, virtual_section
 from penstock.bench.run import RunSpec, RunState
 from penstock.control import registry
 from penstock.errors import PenstockError
 from penstock.journal import read
+from penstock.sim.run import DEFAULT_SLO, LIVE_SLO
 from penstock.slo import Slo
 from penstock.units import parse_duration_s
 
 ROUNDS = 3
 BUDGET = "60min"
+SEEDS = 10
 PAGE = Path("docs/results.md")
 PICTURES = {"pmbaf": Path("docs/images/pmbaf.png"), "fixed:auto": Path("docs/images/fixed.png")}
 RUNS = Path("runs/military")
@@ -34,6 +39,7 @@ _LINE_EVERY_S = 10.0
 
 def main(budget: str) -> None:
     """Compare all, and write the sections of the page and its pictures."""
+    write_virtual()
     spec = CompareSpec("military", everything())
     budget_s = parse_duration_s(budget, "budget")
     if _ENDED.exists():
@@ -46,6 +52,33 @@ def main(budget: str) -> None:
     replace_section(PAGE, "settling", settling_section(registry.names()))
     _draw(spec)
     _say(f"written to {PAGE}, {', '.join(map(str, PICTURES.values()))}; the runs are in {RUNS}")
+
+
+def write_virtual(seeds: int = SEEDS) -> None:
+    """Compare all controllers in virtual time, on both plants, and write that section."""
+    found = []
+    for plant, slo in (("spark", LIVE_SLO), ("thesis", DEFAULT_SLO["thesis"])):
+        names = [name for name in registry.names() if name != "fixed"]
+        controllers = [*names, *(f"{name}:{BEST}" for name in ("pmbaf", "pid"))]
+        told = _Told(plant)
+        command = (
+            f'penstock compare --plant {plant} --slo "{slo}" --controllers {",".join(controllers)} --seeds {seeds}'
+        )
+        found.append((command, compare_plant(plant, slo, controllers, seeds=seeds, progress=told)))
+    replace_section(PAGE, "virtual", virtual_section(found))
+
+
+class _Told:
+    """A line every ten seconds on how far a virtual comparison is."""
+
+    def __init__(self, plant: str) -> None:
+        self._plant = plant
+        self._next_s = 0.0
+
+    def __call__(self, done: int, of: int) -> None:
+        if time.monotonic() >= self._next_s:
+            self._next_s = time.monotonic() + _LINE_EVERY_S
+            _say(f"virtual time, plant {self._plant}: run {done} of {of}")
 
 
 def _draw(spec: CompareSpec) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
@@ -15,9 +16,10 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table as RichTable
 
+from penstock.bench.results_page import replace_section
 from penstock.bench.thesis.finding import NOT, REPRODUCED, UNKNOWN
 from penstock.bench.thesis.grid import Grid, quick_grid
-from penstock.bench.thesis.page import write_page
+from penstock.bench.thesis.page import results_section, write_page
 from penstock.bench.thesis.reproduce import Reproduction, reproduce
 from penstock.bench.thesis.tables import Table
 from penstock.cli.tables import console_here
@@ -36,6 +38,10 @@ def reproduce_command(
         Path | None, typer.Option(metavar="DIR", help="Where results are kept; a stopped run goes on from them.")
     ] = None,
     page: Annotated[Path | None, typer.Option(metavar="FILE", help="Also write the page of the documentation.")] = None,
+    results: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Also put the tables into this page, between its markers."),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object, nothing else.")] = False,
 ) -> None:
     """Run a published evaluation again in virtual time: its tables, figures and findings, theirs beside ours."""
@@ -43,8 +49,9 @@ def reproduce_command(
         raise BadInputError("reproduce", paper, "no such evaluation", f"write one of {', '.join(PAPERS)}")
     if runs is not None and runs < 1:
         raise BadInputError("runs", runs, "nothing to run", "give 1 or more, e.g. 10")
-    if page is not None and quick:
-        raise BadInputError("page", str(page), "the page is about the whole grid", "leave out --quick")
+    for option, file in (("page", page), ("results", results)):
+        if file is not None and quick:
+            raise BadInputError(option, str(file), "the page is about the whole grid", "leave out --quick")
     grid = quick_grid() if quick else Grid()
     grid = grid if runs is None else replace(grid, runs=runs)
     folder = out or Path("runs") / ("reproduce-thesis-quick" if quick else "reproduce-thesis")
@@ -57,13 +64,15 @@ def reproduce_command(
         raise typer.Exit(INTERRUPTED) from None
     if page is not None:
         write_page(found, page)
+    if results is not None:
+        replace_section(results, "thesis", results_section(found))
     if as_json:
         typer.echo(json.dumps({**found.to_json(), "quick": quick}, ensure_ascii=False))
     else:
-        _show(found, folder, quick, page)
+        _show(found, folder, quick, [file for file in (page, results) if file is not None])
 
 
-def _show(found: Reproduction, folder: Path, quick: bool, page: Path | None) -> None:
+def _show(found: Reproduction, folder: Path, quick: bool, written: Sequence[Path]) -> None:
     console = console_here()
     if quick:
         runs = found.scores.runs
@@ -79,8 +88,8 @@ def _show(found: Reproduction, folder: Path, quick: bool, page: Path | None) -> 
     kept = found.cells - found.computed
     said = f"{found.cells:,} runs ({found.computed:,} computed now, {kept:,} kept from before) in {found.seconds:.0f} s"
     console.print(f"{said}; all of it in {folder}", markup=False, highlight=False, soft_wrap=True)
-    if page is not None:
-        console.print(str(page), markup=False, highlight=False, soft_wrap=True)
+    for file in written:
+        console.print(str(file), markup=False, highlight=False, soft_wrap=True)
 
 
 def _table(table: Table) -> RichTable:

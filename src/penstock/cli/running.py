@@ -25,6 +25,7 @@ from penstock.slo import Slo
 from penstock.units import parse_count
 
 WRONG_OUTPUT = 1
+_OPTIONS = ("size", "slo")
 
 
 def run_command(
@@ -124,6 +125,8 @@ def parse_settings(texts: Sequence[str]) -> dict[str, str]:
             raise BadInputError("set", text, "not KEY=VALUE", "write e.g. --set step=10%")
         if key in settings:
             raise BadInputError("set", text, f"{key} is given twice", "give it once")
+        if key in _OPTIONS:
+            raise BadInputError("set", text, f"{key} is no setting but an option", f"write --{key} {value}")
         settings[key] = value
     return settings
 

@@ -90,7 +90,7 @@ def draw_series(axes: Axes, at: FloatArray, values: FloatArray, colour: str, nam
 
 
 def log_axis(axes: Axes, low: float, high: float) -> None:
-    """From one item to hundreds, from a tenth of the target to ten times it: ratios matter."""
+    """From one item to thousands, from a fraction of the target to a hundred times it: ratios matter."""
     axes.set_yscale("log")
     axes.set_ylim(low, high)
     axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")

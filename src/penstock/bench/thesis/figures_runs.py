@@ -104,10 +104,10 @@ def _latency_and_size(latency: Axes, size: Axes, run: SimRun) -> None:
     beside = latency.get_yaxis_transform()
     latency.text(1.004, TARGET_MS, f"{TARGET_MS} ms", color=TARGET, fontsize=8, va="center", transform=beside)
     latency.set_ylabel("latency, ms")
-    log_axis(latency, 0.4, 200)
+    log_axis(latency, 0.05, 500)
     draw_series(size, at, run.items.astype(np.float64), SIZE, "batch size")
     size.set_ylabel("batch size, items")
-    log_axis(size, 0.8, 2000)
+    log_axis(size, 0.8, 4000)
 
 
 def _middles(run: SimRun) -> FloatArray:

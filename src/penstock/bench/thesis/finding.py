@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from penstock.bench.thesis import published
+from penstock.bench.thesis.grid import STEPPING, THRESHOLDS
 from penstock.bench.thesis.scores import HIGHER_IS_BETTER, Score, Scores
 from penstock.metrics import Interval, compare, interval_of
 
@@ -115,6 +117,36 @@ def paired(a: Score, b: Score, combine: Callable[[float, float], float]) -> Inte
     4.5
     """
     return interval_of(combine(x, y) for x, y in zip(a.values, b.values, strict=False))
+
+
+def pmbaf_lead(scores: Scores, metric: str) -> tuple[list[list[bool | None]], dict[str, float], dict[str, float]]:
+    """PMBAF's best against the best of each other step algorithm, by threshold.
+
+    Whether it is better than each of them, the nearest first; then its distance from the nearest, ours and published.
+    """
+    sign = -1.0 if HIGHER_IS_BETTER[metric] else 1.0
+    orders: list[list[bool | None]] = []
+    ours: dict[str, float] = {}
+    theirs: dict[str, float] = {}
+    others = [name for name in STEPPING if name != "pmbaf"]
+    for h in THRESHOLDS:
+        mine = known(scores, "pmbaf", metric, h)
+        rest = sorted((known(scores, name, metric, h) for name in others), key=lambda score: sign * score.mean)
+        orders.append([better(mine, other, metric) for other in rest])
+        ours[f"{h}%"] = mine.mean - rest[0].mean
+        nearest = min((published.best(h, name, metric) for name in others), key=lambda value: sign * value)
+        theirs[f"{h}%"] = published.best(h, "pmbaf", metric) - nearest
+    return orders, ours, theirs
+
+
+def differences(ours: Mapping[str, float], theirs: Mapping[str, float], digits: int = 1) -> str:
+    """Differences by threshold in a sentence, the published ones behind.
+
+    >>> differences({"5%": 1.55, "10%": -2}, {"5%": 20.5, "10%": 8.2})
+    '+1.6 at 5%, -2.0 at 10% (published +20.5, +8.2)'
+    """
+    mine = ", ".join(f"{value:+.{digits}f} at {h}" for h, value in ours.items())
+    return f"{mine} (published {', '.join(f'{value:+.{digits}f}' for value in theirs.values())})"
 
 
 def points(values: Mapping[str, float]) -> str:

@@ -7,12 +7,13 @@ from dataclasses import asdict, dataclass
 from itertools import product
 from typing import Any
 
+from penstock.bench.thesis import published
 from penstock.sim.run import SimSpec
 
 TARGET_MS = 3
 THRESHOLDS = (5, 10, 15, 20)
 """In percent of the target."""
-STEPPING = ("faf", "pbaf", "pbaf-wt", "mbaf", "pmbaf")
+STEPPING = published.STEPPING
 ORACLES = ("oracle", "oracle-causal")
 
 

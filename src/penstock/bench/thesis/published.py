@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-SOURCE = "thesis on adaptive micro-batching, chapter 5"
+STEPPING = ("faf", "pbaf", "pbaf-wt", "mbaf", "pmbaf")
+ALGORITHMS = (*STEPPING, "pid")
 
 
 @dataclass(frozen=True)
@@ -31,8 +32,7 @@ class BestPid:
 
 
 def _rows(*rows: tuple[float, float, int, float, float, int]) -> dict[str, tuple[Best, Best]]:
-    names = ("faf", "pbaf", "pbaf-wt", "mbaf", "pmbaf")
-    return {name: (Best(*row[:3]), Best(*row[3:])) for name, row in zip(names, rows, strict=True)}
+    return {name: (Best(*row[:3]), Best(*row[3:])) for name, row in zip(STEPPING, rows, strict=True)}
 
 
 # Table 5.1, by threshold in percent: B-SLH, step, sample; I-SLH, step, sample.
