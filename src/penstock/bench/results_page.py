@@ -137,7 +137,8 @@ def _hits(rows: Sequence[Mapping[str, Any]]) -> str:
     for row in rows:
         at = [_mean(row["at"].get(tolerance, {}).get("i_slh")) for tolerance in ("5%", "20%")]
         hits = [_spread(row[name]) for name in _METRICS]
-        rates = [_mean(row["batches"], 0), _mean(row["throughput_per_s"], 0), _mean(row["p95_s"], 2)]
+        p95_s = row["p95_s"]["mean"]
+        rates = [_mean(row["batches"], 0), _mean(row["throughput_per_s"], 0), "-" if p95_s is None else f"{p95_s:.3g}"]
         lines.append([row["controller"], str(row["runs"]), *hits, *at, *rates, row["against_best"]])
     return _table([*head, "batches", "items/s", "p95, s", "verdict"], lines)
 
