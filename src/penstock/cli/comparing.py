@@ -11,13 +11,12 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
-from rich.progress import Progress
 
 from penstock.bench.compare_runs import Job, compare_runs, wrong_outputs
 from penstock.bench.compare_spec import CompareSpec, everything, split_controllers
 from penstock.bench.comparison import write
 from penstock.bench.run import RunSpec
+from penstock.cli.bar import Bar
 from penstock.cli.comparisons import comparison_table
 from penstock.cli.running import WRONG_OUTPUT, watch_on
 from penstock.cli.tables import console_here
@@ -197,9 +196,8 @@ def _compare_plant(plant: str, *, out: Path | None, as_json: bool, **options: An
     console = console_here()
     if out is not None:
         _make_folder(out)
-    with _Shown(console) as shown:
-        progress = shown if console.is_terminal and not as_json else None
-        found = compare_plant(plant, **options, progress=progress)
+    with Bar() as bar:
+        found = compare_plant(plant, **options, progress=bar.runs)
     found["about"]["command"] = " ".join(["penstock", *map(shlex.quote, sys.argv[1:])])
     if out is not None:
         write(out, found)
@@ -217,24 +215,6 @@ def _make_folder(out: Path) -> None:
     except OSError as error:
         reason = f"cannot be a folder ({error.strerror})"
         raise BadInputError("out", str(out), reason, "give a new folder, or one you own") from error
-
-
-class _Shown:
-    """The progress of a virtual comparison; its thread starts with the first run, when all processes are forked."""
-
-    def __init__(self, console: Console) -> None:
-        self._progress = Progress(console=console, transient=True)
-        self._task = self._progress.add_task("runs")
-
-    def __enter__(self) -> _Shown:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._progress.stop()
-
-    def __call__(self, done: int, of: int) -> None:
-        self._progress.start()
-        self._progress.update(self._task, completed=done, total=of)
 
 
 def _refuse_given(options: Mapping[str, object], why: str) -> None:

@@ -11,9 +11,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table as RichTable
 
 from penstock.bench.results_page import replace_section
@@ -22,6 +20,7 @@ from penstock.bench.thesis.grid import Grid, quick_grid
 from penstock.bench.thesis.page import results_section, write_page
 from penstock.bench.thesis.reproduce import Reproduction, reproduce
 from penstock.bench.thesis.tables import Table
+from penstock.cli.bar import Bar
 from penstock.cli.tables import console_here
 from penstock.cli.watch import INTERRUPTED
 from penstock.errors import BadInputError
@@ -55,10 +54,9 @@ def reproduce_command(
     grid = quick_grid() if quick else Grid()
     grid = grid if runs is None else replace(grid, runs=runs)
     folder = out or Path("runs") / ("reproduce-thesis-quick" if quick else "reproduce-thesis")
-    bar = _Bar()
     try:
-        with bar:
-            found = reproduce(grid, folder, bar.cells, bar.figure)
+        with Bar() as bar:
+            found = reproduce(grid, folder, bar.runs, bar.figure)
     except KeyboardInterrupt:
         print(f"stopped; what is finished is in {folder}, the same command goes on from there", file=sys.stderr)
         raise typer.Exit(INTERRUPTED) from None
@@ -99,35 +97,3 @@ def _table(table: Table) -> RichTable:
     for row in table.texts():
         shown.add_row(*row)
     return shown
-
-
-class _Bar:
-    """The progress on stderr; it starts with the first report, as by then all processes are forked."""
-
-    def __init__(self) -> None:
-        self._progress = Progress(
-            TextColumn("{task.description}"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TimeElapsedColumn(),
-            TextColumn("left"),
-            TimeRemainingColumn(),
-            console=Console(stderr=True),
-            transient=True,
-        )
-        self._task = self._progress.add_task("compiling", total=None)
-
-    def __enter__(self) -> _Bar:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._progress.stop()
-
-    def cells(self, done: int, of: int) -> None:
-        """Cells done."""
-        self._progress.start()
-        self._progress.update(self._task, description="runs", completed=done, total=of)
-
-    def figure(self, name: str) -> None:
-        """The figure that is drawn next."""
-        self._progress.update(self._task, description=f"figure {name}")

@@ -120,31 +120,14 @@ def learn(form: Column, memory: Column, size: float, latency_s: float) -> float:
     return next_size(form, memory, size, mean_s / form[AIM])
 
 
-def foreseen_s(
-    causal: bool,
-    items: int,
-    at: int,
-    known: int,
-    drift: float,
-    batch: int,
-    began_s: float,
-    leave: Column,
-    starts: Column,
-    shares: Column,
-    times: Column,
-    depth: Column,
-    volume: Column,
+def foreseen_work_s(
+    causal: bool, items: int, at: int, known: int, times: Column, depth: Column, volume: Column
 ) -> float:
-    """The latency that an oracle foresees: by the true costs ahead, or (causal) by that of the last known item.
-
-    `known` items have been processed; `drift` is what is still felt of the noise.
-    """
+    """The work that an oracle foresees: by the true costs ahead, or (causal) by that of the last of `known` items."""
     if causal:
         item_depth, item_volume = depth[known] - depth[known - 1], volume[known] - volume[known - 1]
-        work_s = service(times, items, items * item_depth, items * item_volume)
-    else:
-        work_s = service(times, items, depth[at + items] - depth[at], volume[at + items] - volume[at])
-    return foresee(leave, starts, batch, began_s, work_s * drift, shares) - began_s
+        return service(times, items, items * item_depth, items * item_volume)
+    return service(times, items, depth[at + items] - depth[at], volume[at + items] - volume[at])
 
 
 def best_items(
@@ -169,14 +152,15 @@ def best_items(
     Latency is taken to grow with the items, which it does but where light items join a heavy first one: from the guess
     outwards in doubling strides until the place is between two numbers, then by halving. All the time `low` items end
     by the goal, or none; and `high` do not, or there are not so many.
+
+    `known` items have been processed; `drift` is what is still felt of the noise.
     """
     low, high = 0, most + 1
     below_s, above_s = 0.0, 0.0
     trial, stride = min(max(guess, 1), most), 1
     while high - low > 1:
-        took_s = foreseen_s(
-            causal, trial, at, known, drift, batch, began_s, leave, starts, shares, times, depth, volume
-        )
+        work_s = foreseen_work_s(causal, trial, at, known, times, depth, volume)
+        took_s = foresee(leave, starts, batch, began_s, work_s * drift, shares) - began_s
         if took_s <= goal_s:
             low, below_s = trial, took_s
         else:

@@ -1,0 +1,102 @@
+"""The command `report`, and the report at the end of the demonstration."""
+
+from __future__ import annotations
+
+import re
+import sys
+import threading
+from collections.abc import Callable
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from penstock.bench import demo
+from penstock.bench.report.write import write_report
+from penstock.bench.run import RunSpec, Tick
+from penstock.cli import main as cli
+from penstock.errors import MissingExtraError
+from penstock.sample import BatchSample
+
+pytest.importorskip("plotly")
+
+Written = Callable[..., Path]
+Read = Callable[[Path], Any]
+
+
+def call(*arguments: str) -> int:
+    with pytest.raises(SystemExit) as ended:
+        cli.main(arguments)
+    return ended.value.code if isinstance(ended.value.code, int) else 0
+
+
+def test_command_writes_beside_the_run_or_where_it_is_told(
+    tmp_path: Path, folder: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert call("report", str(folder)) == 0
+    assert capfd.readouterr().out == f"{folder / 'report.html'}\n"
+    assert (folder / "report.html").exists()
+    assert call("report", str(folder / "journal.jsonl"), "--out", str(tmp_path / "new" / "x.html")) == 0
+    assert (tmp_path / "new" / "x.html").exists()
+
+
+def test_a_journal_of_another_name_gets_a_page_of_that_name(folder: Path) -> None:
+    other = (folder / "journal.jsonl").rename(folder / "query-7.jsonl")
+    assert write_report(other) == folder / "query-7.html"
+
+
+def test_bad_input_is_one_line_and_exit_2(
+    tmp_path: Path, folder: Path, capfd: pytest.CaptureFixture[str], samples: list[BatchSample], journal_in: Written
+) -> None:
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    strange = tmp_path / "strange.json"
+    strange.write_text('{"kind": "other"}')
+    blocked = tmp_path / "file"
+    blocked.write_text("")
+    no_slo = journal_in(tmp_path / "bare", samples, header={"controller": "x"})
+    for arguments, reason in (
+        ([str(tmp_path / "absent")], "is not there"),
+        ([str(empty)], "holds neither journal.jsonl nor comparison.json"),
+        ([str(strange)], "not a comparison"),
+        ([str(blocked)], "no journal is there"),
+        ([str(no_slo)], "names no objective"),
+        ([str(folder), "--out", str(blocked / "x.html")], "cannot be written"),
+    ):
+        assert call("report", *arguments) == 2
+        said = capfd.readouterr()
+        assert said.out == ""
+        assert said.err.count("\n") == 1
+        assert reason in said.err
+
+
+def test_missing_plotly_names_the_extra(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "plotly", None)
+    with pytest.raises(MissingExtraError, match=re.escape("pip install 'penstock[report]'")):
+        write_report(folder)
+
+
+def test_the_demonstration_ends_with_the_report_of_the_adaptive_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, samples: list[BatchSample], journal_in: Written, outline: Read
+) -> None:
+    def run(spec: RunSpec, out: Path, tick: Tick, stop: threading.Event) -> dict[str, Any]:
+        journal_in(out, samples, header={"slo": spec.slo, "controller": spec.controller})
+        return {"interrupted": False, "items": 800, "batches": 8}
+
+    monkeypatch.setattr(demo, "run", run)
+    for drawing in ("check", "draw", "draw_pair"):
+        monkeypatch.setattr(demo, drawing, lambda *given: None)
+    monkeypatch.setattr(demo, "session", lambda master: nullcontext())
+    found = demo.demonstrate(tmp_path, lambda spec, job: job(lambda state: None, threading.Event()))
+    assert found.report == tmp_path / "adaptive.html"
+    assert demo.SPEC.controller in outline(found.report).texts
+
+
+def test_the_demonstration_asks_for_plotly_before_it_runs_anything(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("matplotlib")
+    monkeypatch.setitem(sys.modules, "plotly", None)
+    with pytest.raises(MissingExtraError, match="plotly"):
+        demo.demonstrate(tmp_path, lambda spec, job: pytest.fail("a run was spent"))
