@@ -19,7 +19,9 @@ demo: $(STAMP) ## run the main job on local Spark, print the SLO summary, write 
 	@$(BIN)/penstock demo
 
 test: $(STAMP) ## all tests and the examples in the docstrings
-	@echo "penstock: running all tests (some start Spark; a few minutes)"
+	@echo "penstock: the jars of a Kafka broker and of Spark's connector (50 MB, once)"
+	@$(BIN)/python -m penstock.bench.kafka.jars || echo "penstock: no jars, so the Kafka tests cannot run"
+	@echo "penstock: running all tests (some start Spark and Kafka; a few minutes)"
 	@$(BIN)/pytest
 
 lint: $(STAMP) ## style, formatting, types and layers

@@ -76,7 +76,7 @@ install_packages() {
   echo "penstock: installing Python packages (about 2 minutes the first time, seconds after that)"
   local log=.venv/setup.log
   PYTHONUNBUFFERED=1 .venv/bin/python -m pip install --disable-pip-version-check --no-input --progress-bar off \
-    -c constraints.txt -e '.[spark,report,dev]' 2>&1 | tee "$log" |
+    -c constraints.txt -e '.[spark,report,kafka,dev]' 2>&1 | tee "$log" |
     sed -nuE 's/^(Collecting|Building wheel for|Installing collected packages)[: ]+([^ ,(]+).*/  \1 \2/p' || {
     tail -n 20 "$log" >&2
     fail "pip could not install the packages; its whole output is in $log."

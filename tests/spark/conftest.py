@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,13 +31,20 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     from pyspark.sql import SparkSession
 
+    from penstock.bench.kafka import jars
+    from penstock.errors import PenstockError
     from penstock.spark.session import configure
 
     builder = configure(SparkSession.builder.master("local[2]").appName("penstock-tests"), profile="fast")
+    connector: tuple[Path, ...] = ()
+    # Where they are not there, or not the right ones, the tests in kafka/ say so.
+    with suppress(PenstockError):
+        connector = jars.find(jars.CONNECTOR) or ()
     session = (
         builder.config("spark.ui.enabled", "false")
         .config("spark.sql.warehouse.dir", str(tmp_path_factory.mktemp("warehouse")))
         .config("spark.sql.shuffle.partitions", "2")
+        .config("spark.jars", ",".join(map(str, connector)))
         .getOrCreate()
     )
     yield session

@@ -1,11 +1,15 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
 import pytest
 
 from penstock.bench import doctor
-from penstock.bench.doctor import gpu, healthy, java, package, spark
+from penstock.bench.doctor import gpu, healthy, java, package, shuffle_partitions, spark, spark_defaults
+from penstock.bench.kafka import trial as trial_module
+from penstock.bench.kafka.visit import connector, retention, visit
+from penstock.errors import BadInputError
 
 
 @pytest.mark.parametrize(
@@ -97,4 +101,88 @@ def test_a_program_that_is_absent_or_fails_says_nothing() -> None:
 
 def test_examine_looks_at_everything() -> None:
     names = [check.name for check in doctor.examine()]
-    assert names == ["Python", "Java", "Spark", "pyarrow", "pandas", "protobuf", "numba", "matplotlib", "plotly", "GPU"]
+    packages = ["pyarrow", "pandas", "protobuf", "numba", "matplotlib", "plotly", "confluent-kafka"]
+    assert names == ["Python", "Java", "Spark", *packages, "GPU", "spark.sql.shuffle.partitions"]
+
+
+@pytest.mark.parametrize(
+    ("set_to", "cores", "warned"),
+    [(None, 2, True), (None, 64, False), ("200", 4, True), ("16", 2, False), ("17", 2, True)],
+)
+def test_many_shuffle_partitions_are_told_and_never_fail_the_doctor(
+    set_to: str | None, cores: int, warned: bool
+) -> None:
+    found = shuffle_partitions({} if set_to is None else {"spark.sql.shuffle.partitions": set_to}, cores)
+    assert bool(found.advice) is warned
+    assert healthy([found])
+    assert (found.version or "").startswith(set_to or "200 (Spark's default)")
+    if warned:
+        assert "20 times slower" in found.advice
+        assert "checkpoint freezes the number" in found.advice
+        assert f"e.g. {2 * cores} for" in found.advice
+
+
+def test_the_defaults_of_spark_are_read_where_spark_reads_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("SPARK_CONF_DIR", raising=False)
+    monkeypatch.delenv("SPARK_HOME", raising=False)
+    assert spark_defaults() == {}
+    monkeypatch.setenv("SPARK_HOME", str(tmp_path))
+    assert spark_defaults() == {}
+    (tmp_path / "conf").mkdir()
+    (tmp_path / "conf" / "spark-defaults.conf").write_text(
+        "# a comment\n\nspark.sql.shuffle.partitions   8\nspark.jars.packages=a:b:1\nspark.alone\n"
+    )
+    assert spark_defaults() == {"spark.sql.shuffle.partitions": "8", "spark.jars.packages": "a:b:1"}
+    monkeypatch.setenv("SPARK_CONF_DIR", str(tmp_path))
+    assert spark_defaults() == {}
+
+
+@pytest.mark.parametrize(
+    ("config", "kept", "advice"),
+    [
+        ({"retention.ms": "604800000"}, "7 days", "admits more from a lag of 3.5 days on"),
+        ({"retention.ms": "60000", "retention.bytes": "-1"}, "60 s", "admits more from a lag of 30 s on"),
+        ({"retention.ms": "7200000", "retention.bytes": "5000"}, "2 hours", "past 5k bytes a partition"),
+        ({"retention.ms": "-1"}, "for ever", "knows no limit; give attach a max_lag"),
+        ({}, None, "give attach a max_lag"),
+        (None, None, "give attach a max_lag"),
+    ],
+)
+def test_a_topics_retention_tells_what_the_lag_guard_will_use(
+    config: dict[str, str] | None, kept: str | None, advice: str
+) -> None:
+    found = retention("clicks", config)
+    assert found.version == kept
+    assert advice in found.advice
+    assert healthy([found])
+
+
+def test_the_connector_is_found_in_sparks_jars_or_defaults(tmp_path: Path) -> None:
+    absent = connector(tmp_path, {"spark.jars": "/opt/other.jar"})
+    assert (absent.ok, absent.needed) == (False, False)
+    assert "spark.jars.packages = org.apache.spark:spark-sql-kafka-0-10_2.13:" in absent.advice
+    assert connector(tmp_path, {"spark.jars": "/opt/spark-sql-kafka-0-10_2.13-4.2.0.jar"}).version == "by spark.jars"
+    (tmp_path / "spark-sql-kafka-0-10_2.13-4.2.0.jar").touch()
+    assert connector(tmp_path, {}).version == "spark-sql-kafka-0-10_2.13-4.2.0"
+
+
+def test_an_address_without_a_port_is_refused() -> None:
+    with pytest.raises(BadInputError, match="write HOST:PORT"):
+        list(visit("localhost", None, lambda line: None))
+
+
+def test_a_spark_without_a_pinned_connector_is_told_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(trial_module, "version", lambda name: "4.0.1")
+    (found,) = trial_module.trial(lambda line: None)
+    assert (found.name, found.ok) == ("Kafka connector", False)
+    assert "this is 4.0.1" in found.advice
+    assert "spark-sql-kafka-0-10_2.13:4.0.1" in found.advice
+
+
+def test_a_trial_ends_with_the_step_that_failed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("PENSTOCK_JARS", str(tmp_path))
+    said: list[str] = []
+    (found,) = trial_module.trial(said.append)
+    assert (found.name, found.ok, found.needed) == ("Kafka connector", False, True)
+    assert "is not there" in found.advice
+    assert said == ["looking for the connector's jars", "stopping what was started"]

@@ -7,12 +7,13 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 
 PYTHON_FROM = (3, 11)
 JAVA_FROM = 17
+SHUFFLE, SHUFFLE_DEFAULT, MANY_PARTITIONS = "spark.sql.shuffle.partitions", 200, 8
 SPARK_FROM, SPARK_BELOW, SPARK_SOURCE_FROM = (4, 0), (4, 4), (4, 2)
 _PACKAGES = {
     "pyarrow": (True, (15,), None),
@@ -21,9 +22,14 @@ _PACKAGES = {
     "numba": (True, (0, 60), None),
     "matplotlib": (False, (3, 8), None),
     "plotly": (False, (6, 0), None),
+    "confluent-kafka": (False, (2, 5), None),
 }
 _SPARK_EXTRA = "pip install 'penstock[spark]'"
-_INSTALL = dict.fromkeys(("matplotlib", "plotly"), "pip install 'penstock[report]'")
+_INSTALL = {
+    "matplotlib": "pip install 'penstock[report]'",
+    "plotly": "pip install 'penstock[report]'",
+    "confluent-kafka": "pip install 'penstock[kafka]'",
+}
 _JAVA_HELP = "apt-get install openjdk-17-jre-headless, or point JAVA_HOME to a Java 17+"
 
 Run = Callable[[Sequence[str]], str | None]
@@ -44,7 +50,7 @@ class Check:
 def examine() -> list[Check]:
     """Everything, looked at on this machine."""
     packages = [package(name, installed) for name in _PACKAGES]
-    return [python(), java(), spark(installed), *packages, gpu()]
+    return [python(), java(), spark(installed), *packages, gpu(), shuffle_partitions(spark_defaults())]
 
 
 def healthy(checks: Sequence[Check]) -> bool:
@@ -125,6 +131,42 @@ def gpu(run: Run | None = None, usable: Callable[[], bool] | None = None) -> Che
     if (usable or _cuda_usable)():
         return Check("GPU", True, False, first, "")
     return Check("GPU", False, False, first, "Numba cannot use it: pip install numba-cuda and a CUDA toolkit")
+
+
+def shuffle_partitions(defaults: Mapping[str, str], cores: int | None = None) -> Check:
+    """How many partitions Spark's defaults cut the state of a query into.
+
+    >>> shuffle_partitions({"spark.sql.shuffle.partitions": "8"}, cores=4).advice
+    ''
+    """
+    cores = cores or os.cpu_count() or 1
+    set_to = defaults.get(SHUFFLE)
+    count = int(set_to) if set_to and set_to.isdigit() else SHUFFLE_DEFAULT
+    here = str(count) if set_to else f"{count} (Spark's default)"
+    if count <= MANY_PARTITIONS * cores:
+        return Check(SHUFFLE, True, False, here, "")
+    advice = (
+        "200 made small batches of a stateful query 20 times slower than 2 (1,000 rows took 6.3 s and 0.29 s), and a "
+        f"checkpoint freezes the number: set it to a small multiple of the cores, e.g. {2 * cores} for the {cores} "
+        "here, before the first start"
+    )
+    return Check(SHUFFLE, True, False, here, advice)
+
+
+def spark_defaults() -> dict[str, str]:
+    """What `spark-defaults.conf` sets for every session of this machine; nothing where there is no such file."""
+    home = os.environ.get("SPARK_HOME")
+    folder = os.environ.get("SPARK_CONF_DIR") or (os.path.join(home, "conf") if home else None)
+    if folder is None:
+        return {}
+    try:
+        with open(os.path.join(folder, "spark-defaults.conf"), encoding="utf-8") as file:
+            lines = [line.strip() for line in file]
+    except OSError:
+        return {}
+    # Java's properties: the key ends at a blank, a colon or an equals sign.
+    pairs = [re.split(r"\s*[=:\s]\s*", line, maxsplit=1) for line in lines if line and line[0] not in "#!"]
+    return {pair[0]: pair[1] for pair in pairs if len(pair) == 2}
 
 
 def installed(name: str) -> str | None:

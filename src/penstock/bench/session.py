@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from importlib import resources
 from pathlib import Path
@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def session(master: str, profile: str = "fast") -> Iterator[SparkSession]:
+def session(
+    master: str, profile: str = "fast", settings: Mapping[str, str] | None = None
+) -> Iterator[SparkSession]:
     """A session of our own, stopped at the end; one that is already active is used and left alone."""
     try:
         from pyspark import SparkContext
@@ -37,6 +39,8 @@ def session(master: str, profile: str = "fast") -> Iterator[SparkSession]:
         .config("spark.sql.shuffle.partitions", "2")
         .config("spark.driver.extraJavaOptions", f"-Dlog4j2.configurationFile={log4j}")
     )
+    for key, value in (settings or {}).items():
+        builder = builder.config(key, value)
     try:
         spark = configure(builder, profile).getOrCreate()
     except Exception as error:

@@ -14,6 +14,7 @@ import typer
 from penstock.apps import registry as apps
 from penstock.bench.doctor import examine, healthy
 from penstock.cli.comparing import compare_command
+from penstock.cli.doctoring import kafka_checks
 from penstock.cli.replaying import replay_command
 from penstock.cli.reporting import report_command
 from penstock.cli.reproducing import reproduce_command
@@ -107,9 +108,22 @@ def list_command(
 
 
 @app.command("doctor")
-def doctor_command(as_json: AsJson = False) -> None:
+def doctor_command(
+    as_json: AsJson = False,
+    kafka: Annotated[
+        bool, typer.Option("--kafka", help="Also try Kafka: a broker on loopback, a topic, a gated query.")
+    ] = False,
+    bootstrap: Annotated[
+        str | None, typer.Option(metavar="HOST:PORT", help="Also look at this Kafka broker of yours.")
+    ] = None,
+    topic: Annotated[str | None, typer.Option(help="A topic of that broker.")] = None,
+) -> None:
     """Look for Python, Java, Spark, packages and a GPU, and say what to do about what is missing."""
+    if topic is not None and bootstrap is None:
+        raise BadInputError("topic", topic, "of which broker?", "add --bootstrap HOST:PORT")
     checks = examine()
+    if kafka or bootstrap is not None:
+        checks += kafka_checks(kafka, bootstrap, topic)
     if as_json:
         typer.echo(json.dumps({"ok": healthy(checks), "checks": [asdict(check) for check in checks]}))
     else:
