@@ -74,16 +74,19 @@ class BatchSample:
 class Decision:
     """How the next batches are admitted, and why.
 
-    At most `size`, in the gate's unit; optionally at least `min_size`, or whatever is there after `max_wait_s`.
+    At most `size`, in the gate's unit; optionally at least `min_size`, or whatever is there after `max_wait_s`. Every
+    item that waits may count as `item_s` seconds of waiting: the time that it will take, so that wait and processing
+    together stay within `max_wait_s`. See `longest_wait_s` for the rule.
 
     >>> Decision(1200.0, "latency 0.8 s below 0.9 s: +200")
-    Decision(size=1200.0, reason='latency 0.8 s below 0.9 s: +200', min_size=None, max_wait_s=None)
+    Decision(size=1200.0, reason='latency 0.8 s below 0.9 s: +200', min_size=None, max_wait_s=None, item_s=0.0)
     """
 
     size: float
     reason: str
     min_size: float | None = None
     max_wait_s: float | None = None
+    item_s: float = 0.0
 
     def __post_init__(self) -> None:
         """Refuse what no gate could apply."""
@@ -95,3 +98,24 @@ class Decision:
             raise BadInputError("max_wait_s", None, "a minimum without a longest wait can starve", "give max_wait_s")
         if self.max_wait_s is not None and not (math.isfinite(self.max_wait_s) and self.max_wait_s >= 0):
             raise BadInputError("max_wait_s", self.max_wait_s, "not a waiting time", "give seconds >= 0")
+        if not (math.isfinite(self.item_s) and self.item_s >= 0):
+            raise BadInputError("item_s", self.item_s, "not the time of an item", "give seconds >= 0")
+        if self.item_s and self.max_wait_s is None:
+            raise BadInputError("item_s", self.item_s, "nothing to count it against", "give max_wait_s, or leave it 0")
+
+
+def longest_wait_s(queued: float, min_size: float | None, max_wait_s: float | None, item_s: float = 0.0) -> float:
+    """How long the oldest item may wait while so much is queued: at this age the batch is admitted.
+
+        0                                     if there is no minimum, or queued >= min_size
+        max(max_wait_s - item_s queued, 0)    otherwise
+
+    The one rule of admission, for every source that can wait. `queued` is what would be admitted now, in the gate's
+    unit.
+
+    >>> longest_wait_s(300, min_size=1000, max_wait_s=2.0, item_s=0.001), longest_wait_s(1000, 1000, 2.0, 0.001)
+    (1.7, 0.0)
+    """
+    if min_size is None or queued >= min_size:
+        return 0.0
+    return max((max_wait_s or 0.0) - item_s * queued, 0.0)

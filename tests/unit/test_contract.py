@@ -33,10 +33,19 @@ WRAPPED = [
 ]
 
 
+def breach(check: Check, make: contract.Factory) -> str | None:
+    """How a controller breaks the contract, or None where it keeps it."""
+    try:
+        check(make)
+    except ContractError as error:
+        return str(error)
+    return None
+
+
 @pytest.mark.parametrize("check", contract_checks(), ids=lambda check: check.__name__)
 @pytest.mark.parametrize("spec", [*controllers_under_test(), *WRAPPED])
 def test_contract(spec: str, check: Check) -> None:
-    check(factory(spec))
+    assert breach(check, factory(spec)) is None
 
 
 class Vanishing(Faf):
@@ -142,6 +151,22 @@ class Backwards(Faf):
         return self.size * ratio
 
 
+class Overdue(Faf):
+    """Waits longer than the bound."""
+
+    def decide(self, sample: BatchSample) -> Decision:
+        decision = super().decide(sample)
+        return Decision(decision.size, decision.reason, min_size=decision.size, max_wait_s=2 * self.slo.target)
+
+
+class WaitsForTheLate(Faf):
+    """Holds batches back for longer, the later they are."""
+
+    def decide(self, sample: BatchSample) -> Decision:
+        self.size = max(super().decide(sample).size, 200.0)
+        return Decision(self.size, "later", min_size=self.size, max_wait_s=0.1 * sample.processing_s)
+
+
 class Deaf(Faf):
     """Has a size of its own that no assignment reaches."""
 
@@ -164,14 +189,20 @@ BROKEN: dict[Callable[[contract.Factory], None], type[Faf] | type[BaseController
     contract.every_reason_is_one_line_of_text: Silent,
     contract.memory_does_not_grow: Hoarder,
     contract.steers_the_right_way_for_every_objective: Backwards,
+    contract.holds_no_batch_past_a_bound: Overdue,
     contract.honours_an_assigned_size: Deaf,
 }
 
 
 @pytest.mark.parametrize("check", contract_checks(), ids=lambda check: check.__name__)
 def test_no_check_is_hollow(check: Check) -> None:
-    with pytest.raises(ContractError):
-        check(BROKEN[check])
+    assert breach(check, BROKEN[check])
+
+
+def test_waiting_longer_when_late_is_the_wrong_way() -> None:
+    found = breach(contract.steers_the_right_way_for_every_objective, WaitsForTheLate)
+    assert found is not None
+    assert found.startswith("at <= 2 s end-to-end: waits")
 
 
 @pytest.mark.parametrize("spec", controllers_under_test())

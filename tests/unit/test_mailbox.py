@@ -18,7 +18,7 @@ def test_an_empty_mailbox_limits_nothing(tmp_path: Path):
     assert mailbox.receipt() is None
 
 
-@given(admission=st.builds(Admission, sizes, sizes, sizes, st.none() | st.integers(1, 64)))
+@given(admission=st.builds(Admission, sizes, sizes, sizes, st.none() | st.integers(1, 64), item_s=st.floats(0, 1)))
 def test_what_the_gate_says_is_what_the_source_hears(
     tmp_path_factory: pytest.TempPathFactory, admission: Admission
 ) -> None:

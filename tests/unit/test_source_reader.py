@@ -93,6 +93,28 @@ def test_a_minimum_is_waited_for_until_the_oldest_item_is_too_old(tmp_path: Path
     assert rig.plan() == 102
 
 
+def test_every_queued_item_shortens_the_wait_by_its_time(tmp_path: Path):
+    rig = Rig(workload(), folder=tmp_path)
+    rig.plan()
+    Mailbox(tmp_path).admit(Admission(size=500, min_size=400, max_wait_s=2.0, item_s=0.01))
+    # At 100 items a second, one second of waiting and 101 queued items of 10 ms each come to two seconds.
+    rig.clock.advance(0.99)
+    assert rig.plan() == 0
+    rig.clock.advance(0.02)
+    assert rig.plan() == 101
+
+
+def test_items_that_wait_are_admitted_when_traffic_stops(tmp_path: Path):
+    # Nothing for 50 s, 100 a second for 50 s, and nothing again: 5,000 items of 1 ms and a wait of 65 s come to 70 s.
+    rig = Rig(workload("binary:min=0,max=100,period=100s", items=10_000), folder=tmp_path)
+    rig.plan()
+    Mailbox(tmp_path).admit(Admission(size=9_000, min_size=9_000, max_wait_s=70.0, item_s=0.001))
+    rig.clock.advance(114.9)
+    assert rig.plan() == 0
+    rig.clock.advance(0.2)
+    assert rig.plan() == 5_000
+
+
 def test_a_minimum_never_holds_the_last_items_back(tmp_path: Path):
     rig = Rig(workload(items=120), folder=tmp_path)
     rig.plan()

@@ -108,7 +108,9 @@ def replay(run: Path, name: str, settings: Mapping[str, object]) -> Replay:
     first_size = clamp(recording.decisions[0].decision.size if recording.decisions else recording.samples[0].size)
     # Only a simulation on the thesis' own plant is not made as a live query would be.
     live = bool(recording.header.get("live", True))
-    controller = create(name, slo, first_size, live=live, **settings)
+    # A gate that waited once can wait; of one that never did, nothing is known.
+    waits = any(record.decision.min_size for record in recording.decisions) or None
+    controller = create(name, slo, first_size, live=live, waits=waits, **settings)
     steps = []
     for sample, in_force, taken in _placed(recording):
         value = usable_value(slo, sample)

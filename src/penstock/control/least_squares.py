@@ -23,6 +23,10 @@ class Line(NamedTuple):
     per_item_s: float
     fixed_s: float
 
+    def at(self, size: float) -> float:
+        """How long a batch of this size takes, in seconds."""
+        return self.fixed_s + self.per_item_s * size
+
     def __str__(self) -> str:
         """The line in words."""
         fixed, each = (format_duration(float(f"{value:.3g}")) for value in (self.fixed_s, self.per_item_s))
@@ -41,6 +45,22 @@ def fit(past: Past) -> Line | None:
     >>> str(fit(past))
     'fits 100 ms + 2 ms an item'
     """
+    line = regress(past)
+    # A fixed time of nothing may come out a rounding error below it.
+    if line is None or line.per_item_s <= 0 or line.fixed_s < -1e-9 * sum(past.values) / len(past.values):
+        return None
+    return Line(line.per_item_s, max(line.fixed_s, 0.0))
+
+
+def regress(past: Past) -> Line | None:
+    """The line of least squares as it comes out, be it possible or not; None for batches that are all of one size.
+
+    >>> past = Past(50)
+    >>> for size, duration_s in ((100, 0.1), (200, 0.3)):
+    ...     past.add(size, duration_s)
+    >>> round(regress(past).fixed_s, 3), fit(past)
+    (-0.1, None)
+    """
     count = len(past.sizes)
     # Summed anew each time: running sums would never recover from one huge batch that has left the window.
     mean_size, mean_s = sum(past.sizes) / count, sum(past.values) / count
@@ -50,11 +70,7 @@ def fit(past: Past) -> Line | None:
     if spread <= 1e-9 * squares:
         return None
     per_item_s = (sum(map(mul, past.sizes, past.values)) - count * mean_size * mean_s) / spread
-    fixed_s = mean_s - per_item_s * mean_size
-    # A fixed time of nothing may come out a rounding error below it.
-    if per_item_s <= 0 or fixed_s < -1e-9 * mean_s:
-        return None
-    return Line(per_item_s, max(fixed_s, 0.0))
+    return Line(per_item_s, mean_s - per_item_s * mean_size)
 
 
 class LeastSquares(LearningController):

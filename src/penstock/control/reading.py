@@ -7,6 +7,7 @@ import math
 from penstock.control.size import format_size
 from penstock.sample import BatchSample, Decision, Status
 from penstock.slo import Metric, Slo
+from penstock.units import format_duration
 
 
 def usable_value(slo: Slo, sample: BatchSample) -> float | None:
@@ -42,3 +43,12 @@ def measure_name(slo: Slo) -> str:
     return {Metric.PROCESSING: "latency", Metric.END_TO_END: "end-to-end latency", Metric.THROUGHPUT: "throughput"}[
         slo.metric
     ]
+
+
+def shown(duration_s: float) -> str:
+    """A duration in a reason: three digits.
+
+    >>> shown(0.123456), shown(0.0)
+    ('123 ms', '0 s')
+    """
+    return format_duration(float(f"{duration_s:.3g}"))

@@ -9,12 +9,14 @@ from collections.abc import Mapping
 from importlib.metadata import EntryPoint, entry_points
 
 from penstock.control.coerce import coerce, to_bool, to_count, to_whole
+from penstock.control.draining import Draining
 from penstock.control.protocol import Controller
 from penstock.control.rampup import RampUp
 from penstock.control.size import LARGEST, SMALLEST
+from penstock.control.waiting import DEFAULT_PAYS, Waiting, may_wait
 from penstock.control.wrappers import Bounded, Filled, Sampled, Slewed
 from penstock.errors import BadInputError, PenstockError
-from penstock.slo import Slo
+from penstock.slo import Metric, Slo
 
 GROUP = "penstock.controllers"
 COMMON = {
@@ -23,6 +25,8 @@ COMMON = {
     "slew": "change at most by this factor a decision, e.g. 2 or 100%",
     "min_size": "never admit less",
     "max_size": "never admit more",
+    "wait": "true: wait for more while an end-to-end bound allows it and a larger batch is cheaper",
+    "pays": "wait no more once the fixed cost of a batch is this share of its time, e.g. 5%",
 }
 """The settings that every controller takes, because a wrapper does the work."""
 
@@ -66,20 +70,27 @@ def load(name: str) -> type[Controller]:
         raise BadInputError("controller", name, cause, "repair or uninstall that plug-in") from error
 
 
-def create(name: str, slo: Slo, size: float, *, live: bool = False, **settings: object) -> Controller:
+def create(
+    name: str, slo: Slo, size: float, *, live: bool = False, waits: bool | None = None, **settings: object
+) -> Controller:
     """A controller by name, in the wrappers that its settings ask for. Values may be text, as on a command line.
 
     `live` is for a running query, where a batch has thousands of rows and data may be scarce: the controller's
-    `live_defaults` (steps in percent, ramp-up) stand in for settings that are not given, and nothing grows on batches
-    that the source could not fill.
+    `live_defaults` (steps in percent, ramp-up) stand in for settings that are not given, nothing grows on batches
+    that the source could not fill, and no backlog makes batches smaller.
+
+    `waits` says whether the gate can wait for more. Where it can, a live query under an end-to-end bound does, unless
+    `wait` is set to false; where it cannot, nobody may ask for it; None is for a gate that nobody knows yet.
 
     >>> controller = create("pmbaf", Slo.parse("1 s ± 10%"), 1000, step="5%", max_size="20k")
     >>> type(controller).__name__, type(controller.inner).__name__
     ('Bounded', 'Pmbaf')
     """
     cls = load(name)
+    _check_waiting(name, cls, waits, settings)
     if live:
-        settings = {**getattr(cls, "live_defaults", {}), **settings}
+        waiting = {"wait": True} if waits and may_wait(slo) and not _decides_waiting(cls) else {}
+        settings = {**waiting, **getattr(cls, "live_defaults", {}), **settings}
     own = {key: value for key, value in settings.items() if key not in COMMON}
     factory = typing.cast("typing.Callable[..., Controller]", cls)
     controller = factory(slo, size, **_checked(name, cls, own))
@@ -146,6 +157,23 @@ def _checked(name: str, cls: type[Controller], settings: Mapping[str, object]) -
     return {key: coerce(key, value, hints.get(key)) for key, value in settings.items()}
 
 
+def _decides_waiting(cls: type[Controller]) -> bool:
+    return bool(getattr(cls, "decides_waiting", False))
+
+
+def _check_waiting(name: str, cls: type[Controller], waits: bool | None, settings: Mapping[str, object]) -> None:
+    if _decides_waiting(cls):
+        if waits is False:
+            why = "it decides when a batch starts, and this source cannot wait"
+            raise BadInputError("controller", name, why, "choose one that decides a size, e.g. pmbaf")
+        for key in settings:
+            if key in COMMON and key not in ("min_size", "max_size"):
+                why = f"{name} decides when a batch starts, not how large it is"
+                raise BadInputError(key, settings[key], why, "leave it out")
+    if waits is False and to_bool("wait", settings.get("wait", False)):
+        raise BadInputError("wait", settings["wait"], "this source cannot wait for more", "leave it out")
+
+
 def _default(parameter: inspect.Parameter) -> str:
     return "" if parameter.default is parameter.empty else f"={parameter.default}"
 
@@ -164,4 +192,10 @@ def _wrapped(controller: Controller, slo: Slo, settings: Mapping[str, object], l
         least = to_count("min_size", settings.get("min_size", SMALLEST))
         most = to_count("max_size", settings.get("max_size", LARGEST))
         controller = Bounded(controller, least, most)
+    if live and slo.metric is Metric.END_TO_END:
+        controller = Draining(controller)
+    if to_bool("wait", settings.get("wait", False)):
+        controller = Waiting(controller, slo, to_count("pays", settings.get("pays", DEFAULT_PAYS)))
+    elif "pays" in settings:
+        raise BadInputError("pays", settings["pays"], "nothing is waited for", "write wait=true too, or leave it out")
     return controller

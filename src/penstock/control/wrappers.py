@@ -114,8 +114,10 @@ class Filled(Wrapper):
         """The inner decision, unless it grows on a batch that its limit did not hold back."""
         before = self.size
         decision = self.inner.decide(sample)
-        # Where the backlog is not known, a batch of less than half the limit was not held back by it.
-        scarce = sample.size < before / 2 if sample.backlog is None else sample.backlog <= 0
+        # Where the backlog is not known, a batch of less than half the limit was not held back by it. One that fills
+        # its limit was, also where nothing is left: a source that waits for more waits no longer then.
+        least = before / 2 if sample.backlog is None else math.floor(before)
+        scarce = sample.size < least and (sample.backlog is None or sample.backlog <= 0)
         if scarce and decision.size > before:
             return self._correct(decision, before, "but the batch took all there was: stays at")
         return decision

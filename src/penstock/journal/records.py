@@ -25,9 +25,16 @@ _SAMPLE_NUMBERS = ("size", "processing_s", "wait_s", "started_s", "backlog", "lo
 
 
 def to_record(value: BatchSample | Decision) -> Record:
-    """The fields that say something: those that are None or empty are left out."""
+    """The fields that say something: those that are None or empty are left out, and waiting items that count nothing.
+
+    >>> to_record(Decision(12.0, "below the band"))
+    {'size': 12.0, 'reason': 'below the band'}
+    """
     names = _SAMPLE_FIELDS if isinstance(value, BatchSample) else _DECISION_FIELDS
-    return {name: each for name in names if (each := getattr(value, name)) is not None and each != {}}
+    record = {name: each for name in names if (each := getattr(value, name)) is not None and each != {}}
+    if record.get("item_s") == 0:
+        del record["item_s"]
+    return record
 
 
 def to_sample(record: Record) -> BatchSample:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
@@ -70,7 +70,8 @@ class Prepared:
 
     def controller(self) -> Controller:
         """A new controller."""
-        return registry.create(self.spec.controller, self.slo, self.size, live=self.spec.live, **self.spec.settings)
+        name, settings = self.spec.controller, self.spec.settings
+        return registry.create(name, self.slo, self.size, live=self.spec.live, waits=True, **settings)
 
     @property
     def form(self) -> list[float] | None:
@@ -253,11 +254,15 @@ def _run_controller(prepared: Prepared, watch: Watch | None) -> tuple[list[int],
 
 
 def _held_until_s(decision: Decision, arrival: list[float], at: int) -> float:
-    """Until when a batch is held back because it is too small yet."""
+    """Until when a batch is held back because it is too small yet: `longest_wait_s`, solved for the time."""
     if not decision.min_size or decision.max_wait_s is None:
         return 0.0
-    enough_s = arrival[min(at + math.ceil(decision.min_size), len(arrival)) - 1]
-    return min(enough_s, arrival[at] + decision.max_wait_s)
+    last = min(at + math.ceil(decision.min_size), len(arrival)) - 1
+    due_s, item_s = arrival[at] + decision.max_wait_s, decision.item_s
+    # With every arrival the wait and what it counts for grow: the first item whose arrival makes it due, if any does,
+    # unless what was queued before it became due by waiting.
+    first = bisect_left(range(at, last), due_s, key=lambda index: arrival[index] + item_s * (index + 1 - at))
+    return min(arrival[at + first], due_s - item_s * first)
 
 
 @lru_cache(maxsize=4)

@@ -17,7 +17,7 @@ from typing import Any
 class Admission:
     """From the gate to the source: at most `size`, at least `min_size` or `max_wait_s`, in `partitions` parts.
 
-    Sizes are in `unit`: rows, or the summed cost of the rows.
+    Sizes are in `unit`: rows, or the summed cost of the rows. `item_s` is what each of a unit adds to the wait.
     """
 
     size: float | None = None
@@ -25,6 +25,7 @@ class Admission:
     max_wait_s: float | None = None
     partitions: int | None = None
     unit: str = "rows"
+    item_s: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +66,7 @@ class Mailbox:
     >>> import tempfile
     >>> mailbox = Mailbox(tempfile.mkdtemp())
     >>> mailbox.admission()
-    Admission(size=None, min_size=None, max_wait_s=None, partitions=None, unit='rows')
+    Admission(size=None, min_size=None, max_wait_s=None, partitions=None, unit='rows', item_s=0.0)
     >>> mailbox.admit(Admission(size=500))
     >>> mailbox.admission().size
     500

@@ -18,6 +18,7 @@ from pyspark.sql.types import BinaryType, StructType
 
 from penstock.clock import Clock, SystemClock
 from penstock.errors import BadInputError, UnsupportedError
+from penstock.sample import longest_wait_s
 from penstock.spark.arrow import listed, packed
 from penstock.spark.mailbox import Admission, Mailbox, Receipt, make_mailbox
 
@@ -135,16 +136,11 @@ class WorkloadReader(DataSourceStreamReader, SupportsTriggerAvailableNow):  # ty
             return start
         wait_s = max(elapsed_s - self.workload.arrival_s(first), 0.0)
         last = self._available_now_s is not None or arrived == self.workload.items
-        if (
-            admission is not None
-            and admission.min_size is not None
-            # Where the limit cut the batch, waiting would add nothing to it.
-            and stop == arrived
-            and (cost if admission.unit == "cost" else stop - first) < admission.min_size
-            and wait_s < (admission.max_wait_s or 0.0)
-            and not last
-        ):
-            return start
+        # Where the limit cut the batch, waiting would add nothing to it.
+        if admission is not None and stop == arrived and not last:
+            queued = cost if admission.unit == "cost" else stop - first
+            if wait_s < longest_wait_s(queued, admission.min_size, admission.max_wait_s, admission.item_s):
+                return start
         if self.mailbox:
             self.mailbox.acknowledge(
                 Receipt(

@@ -24,7 +24,7 @@ from penstock.control.protocol import Controller
 from penstock.control.registry import create, names, parse_spec
 from penstock.control.size import LARGEST, SMALLEST
 from penstock.control.wrappers import Bounded
-from penstock.sample import BatchSample, Decision, Status
+from penstock.sample import BatchSample, Decision, Status, longest_wait_s
 from penstock.slo import Slo
 from penstock.testing.fakes import LinearPlant, closed_loop, sample_of
 
@@ -35,6 +35,7 @@ OBJECTIVES = tuple(
     Slo.parse(text) for text in ("1 s ± 10%", "3 ms ± 5%", "<= 2 s", "<= 2 s end-to-end", ">= 50k/s", "200/s ± 10%")
 )
 _HOLD = OBJECTIVES[0]
+_BOUND = OBJECTIVES[3]
 _START = 1000.0
 # Far less than one float a sample over the stretch that is measured, far more than what caches may take.
 _LEAK_BYTES = 16_384
@@ -69,6 +70,7 @@ def contract_checks() -> list[Check]:
         every_reason_is_one_line_of_text,
         memory_does_not_grow,
         steers_the_right_way_for_every_objective,
+        holds_no_batch_past_a_bound,
         honours_an_assigned_size,
     ]
 
@@ -196,15 +198,29 @@ def memory_does_not_grow(make: Factory) -> None:
 
 
 def steers_the_right_way_for_every_objective(make: Factory) -> None:
-    """A value that stays far below the aim never ends with a smaller size than one that stays far above."""
+    """A value that stays far below the aim never ends with a smaller size than one that stays far above.
+
+    Under a bound on the end-to-end latency the same goes for how long a batch is held back.
+    """
     for slo in OBJECTIVES:
         ends = []
         for share in (0.3, 3.0):
             controller = make(slo, _START)
-            _sizes(controller, [sample_of(slo, share * slo.aim, index) for index in range(200)])
-            ends.append(controller.size)
-        below, above = ends
+            for index in range(200):
+                decision = _decide(controller, sample_of(slo, share * slo.aim, index))
+            ends.append((controller.size, _held_s(decision)))
+        (below, held_below_s), (above, held_above_s) = ends
         _require(below >= above, f"at {slo}: {below:g} after low values, {above:g} after high ones")
+        waits = f"at {slo}: waits {held_below_s:g} s after low values, {held_above_s:g} s after high ones"
+        _require(slo != _BOUND or held_below_s >= held_above_s, waits)
+
+
+def holds_no_batch_past_a_bound(make: Factory) -> None:
+    """Under a bound on the end-to-end latency, no decision lets even the first item wait for longer than the bound."""
+    controller = make(_BOUND, _START)
+    for sample in random_samples(_BOUND, 300):
+        held_s = _held_s(_decide(controller, sample), queued=0.0)
+        _require(held_s <= _BOUND.target, f"at {_BOUND}: a batch may be held back for {held_s:g} s")
 
 
 def honours_an_assigned_size(make: Factory) -> None:
@@ -244,6 +260,10 @@ def _decide(controller: Controller, sample: BatchSample) -> Decision:
     in_force = controller.size
     _require(in_force == decision.size, f"decided {decision.size:g}, but the size in force is {in_force:g}")
     return decision
+
+
+def _held_s(decision: Decision, queued: float = 100.0) -> float:
+    return longest_wait_s(queued, decision.min_size, decision.max_wait_s, decision.item_s)
 
 
 def _possible(size: float) -> bool:
