@@ -12,14 +12,16 @@ from penstock.slo import Slo
 
 if TYPE_CHECKING:
     from penstock.spark.attach import attach
+    from penstock.spark.attach_all import attach_all
     from penstock.spark.reader import gated
     from penstock.spark.session import configure
     from penstock.spark.source import read_workload
 
-__all__ = ["BatchSample", "Decision", "Slo", "attach", "configure", "gated", "read_workload"]
+__all__ = ["BatchSample", "Decision", "Slo", "attach", "attach_all", "configure", "gated", "read_workload"]
 
 _LAZY = {
     "attach": "penstock.spark.attach",
+    "attach_all": "penstock.spark.attach_all",
     "configure": "penstock.spark.session",
     "gated": "penstock.spark.reader",
     "read_workload": "penstock.spark.source",

@@ -6,6 +6,7 @@ import copy
 import logging
 from typing import Protocol
 
+from penstock.control.guard import LagGuard
 from penstock.control.protocol import Controller
 from penstock.journal import Journal
 from penstock.sample import BatchSample, Decision, Status
@@ -51,11 +52,13 @@ class Loop:
         *,
         observe_only: bool = False,
         patience: int = PATIENCE_BATCHES,
+        guard: LagGuard | None = None,
     ) -> None:
         self.slo = slo
         self.gate = gate
         self.journal = journal
         self.observe_only = observe_only
+        self.guard = guard or LagGuard()
         self.decision = Decision(controller.size, "first size")
         self._controller = controller
         self._before = copy.deepcopy(controller)
@@ -75,6 +78,12 @@ class Loop:
         if self.observe_only:
             self._restore()
         self._admit(self._last_batch_id, self.decision)
+
+    def resume(self, gate: Gate, journal: Journal) -> None:
+        """Go on with a later run of the same query: another gate, the same controller, from the size last decided."""
+        self.gate, self.journal = gate, journal
+        self._blind, self._gave_up = 0, False
+        self.start()
 
     def observe(self, sample: BatchSample, control_s: float = 0.0) -> Decision | None:
         """Learn from a batch and decide; None where there was nothing to learn. Never raises."""
@@ -118,11 +127,20 @@ class Loop:
             decision = self._controller.decide(sample)
             if not isinstance(decision, Decision):
                 raise TypeError(f"decide() returned {decision!r}, not a Decision")
+            guarded = self.guard.correct(sample, decision)
+            if guarded.size != decision.size:
+                self._controller.size = guarded.size
+            self._tell(self.guard.news())
         except Exception as fault:
             self._fault("controller", fault)
             self._controller = copy.deepcopy(self._before)
             return None
-        return decision
+        return guarded
+
+    def _tell(self, news: str | None) -> None:
+        if news is not None:
+            log.warning("penstock: %s", news)
+            self.journal.event("lag-guard", why=news)
 
     def _admit(self, batch_id: int, decision: Decision) -> None:
         applied = False

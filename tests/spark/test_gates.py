@@ -38,7 +38,7 @@ def test_the_files_of_a_batch_follow_the_decision_and_detach_gives_the_users_lim
     incoming.put(4)
     reader = spark.readStream.options(**user_limit)
     query = start(incoming.load(reader if first is None else gated(reader)))
-    handle = attach(query, "1 s", "fixed", size=5, journal=tmp_path / "j.jsonl")
+    handle = attach(query, "1 s", "fixed", size=5, unit="files", journal=tmp_path / "j.jsonl")
     incoming.put(26)
     until(lambda: sum(sizes(query)) == 30)
     limited = sizes(query)
@@ -124,7 +124,7 @@ def test_sources_of_different_units_are_refused(spark: SparkSession, incoming, s
 
 def test_a_source_that_ignores_limits_is_refused(spark: SparkSession, start) -> None:
     query = start(spark.readStream.format("rate").load())
-    with pytest.raises(UnsupportedError, match=r"Rate.*no admission control that Penstock knows: read files"):
+    with pytest.raises(UnsupportedError, match=r"Rate.*no admission control that Penstock knows: read Kafka or files"):
         attach(query, "1 s")
     assert query.isActive
 

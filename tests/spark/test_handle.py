@@ -49,6 +49,8 @@ class Probe:
 
 
 class Watcher:
+    gives_way = False
+
     def __init__(self) -> None:
         self.events: list[dict[str, Any]] = []
         self.lost: list[str] = []
@@ -70,14 +72,22 @@ class Context:
 @pytest.fixture
 def probe(monkeypatch: pytest.MonkeyPatch) -> Probe:
     made = Probe()
-    monkeypatch.setattr(monitors, "compile_probe", lambda context: made)
+    monkeypatch.setattr(monitors, "Bridge", lambda context: SimpleNamespace(probe=made))
     return made
 
 
 def live(run_id: str = "r", interval_s: float = 10.0) -> Any:
     nothing = lambda: None  # noqa: E731
     return SimpleNamespace(
-        id="q", run_id=run_id, interval_s=interval_s, watch=nothing, unwatch=nothing, stopped=lambda: False
+        id="q",
+        run_id=run_id,
+        name="query",
+        interval_s=interval_s,
+        cores=2,
+        watch=nothing,
+        unwatch=nothing,
+        unfollow=nothing,
+        stopped=lambda: False,
     )
 
 
@@ -95,12 +105,24 @@ def progress(batch_id: int, trigger_ms: int = 200) -> dict[str, Any]:
 
 def handle_of(path: Path, *backlogs: float, interval_s: float = 10.0) -> Handle:
     loop = Loop(SLO, Fixed(SLO, 10), FakeGate(), Journal.open(path, {}))
-    watch = SimpleNamespace(watch=lambda *_: None, unwatch=lambda *_: None)
-    return Handle(None, live(interval_s=interval_s), watch, loop, Sampler(Meter(*backlogs)), path)  # type: ignore[arg-type]
+    nothing = lambda *_: None  # noqa: E731
+    monitor: Any = SimpleNamespace(
+        watch=nothing, unwatch=nothing, unfollow=nothing, live=lambda query: live(query, interval_s)
+    )
+
+    def again(live: Any) -> Any:
+        return FakeGate(), Sampler(Meter(*backlogs)), Journal.open(path, {})
+
+    query: Any = None
+    return Handle(query, live(interval_s=interval_s), monitor, loop, Sampler(Meter(*backlogs)), path, again)
+
+
+def events(handle: Handle, name: str) -> list[str]:
+    return [event.name for event in handle.recording().events if event.name == name]
 
 
 def warnings(handle: Handle) -> list[str]:
-    return [event.name for event in handle.recording().events if event.name == "idle-interval"]
+    return events(handle, "idle-interval")
 
 
 def test_a_trigger_that_idles_while_the_backlog_grows_is_told_once(tmp_path: Path):
@@ -136,6 +158,44 @@ def test_the_end_of_the_query_restores_and_closes_and_later_events_are_nothing(t
     recording = handle.recording()
     assert len(recording.samples) == 1
     assert [event.name for event in recording.events] == ["query-failed", "detached"]
+
+
+def test_a_later_run_is_taken_up_with_what_was_decided_and_after_detach_no_more(tmp_path: Path):
+    handle = handle_of(tmp_path / "j.jsonl", *range(9))
+    handle.on_event(progress(0))
+    handle.on_event({"kind": "terminated", "query": "q", "run": "r", "error": None})
+    assert not handle.active
+    again: Any = "r2"
+    handle.on_started(again)
+    assert handle.active
+    assert handle._loop.gate.applied[-1].size == 10
+    handle.on_event(progress(1))
+    handle.detach()
+    handle.on_started(again)
+    assert not handle.active
+    assert [sample.batch_id for sample in handle.recording().samples] == [0, 1]
+    assert events(handle, "resumed") == ["resumed"]
+
+
+@pytest.mark.parametrize(("partitions", "told"), [(200, ["many-partitions"]), (4, [])])
+def test_state_in_many_partitions_is_told_once(tmp_path: Path, partitions: int, told: list[str]):
+    handle = handle_of(tmp_path / "j.jsonl", *range(9))
+    for batch_id in range(3):
+        event = progress(batch_id)
+        body = json.loads(event["progress"]) | {"stateOperators": [{"numShufflePartitions": partitions}]}
+        handle.on_event(event | {"progress": json.dumps(body)})
+    assert events(handle, "many-partitions") == told
+
+
+def test_event_times_in_the_future_are_told_once_and_have_not_waited(tmp_path: Path):
+    handle = handle_of(tmp_path / "j.jsonl", *range(9))
+    future = {"min": "2026-02-01T10:00:00.000Z", "max": "2027-01-01T00:00:00.000Z", "watermark": "1970-01-01T00:00:00Z"}
+    for batch_id in range(2):
+        event = progress(batch_id)
+        body = json.loads(event["progress"]) | {"eventTime": future}
+        handle.on_event(event | {"progress": json.dumps(body)})
+    assert events(handle, "future-timestamps") == ["future-timestamps"]
+    assert [sample.wait_s for sample in handle.recording().samples] == [0.0, 0.0]
 
 
 def test_events_go_to_the_run_they_belong_to_and_faults_to_all(probe: Probe, until: Any):

@@ -72,7 +72,7 @@ def test_rows_are_summed_over_sources_where_the_total_is_missing():
     }
     progress = parse_progress(json.dumps(event))
     assert progress.items == 7
-    assert progress.sources[2] == SourceRange(None, "7")
+    assert (progress.sources[2].end, progress.sources[2].rows) == ("7", 4)
 
 
 def test_files_that_the_probe_counted_go_to_their_sources():
@@ -97,9 +97,34 @@ def test_a_job_event_of_the_probe_is_read_in_seconds():
     job = parse_job_end(event)
     assert (job.batch_id, job.started_s, job.ended_s, job.trigger_s) == (4, 1.5, 2.0, 1.25)
     assert (job.succeeded, job.planned) == (True, False)
-    assert job.sources == (SourceRange(None, '{"logOffset":4}', 3, None),)
+    assert job.sources == (SourceRange(None, '{"logOffset":4}', 3, None, at_s=1.25),)
 
 
 def test_a_job_event_without_a_snapshot_has_no_sources():
     job = parse_job_end({"query": "q", "batch": 4, "start_ms": 1, "end_ms": 2, "ok": False})
     assert (job.trigger_s, job.sources, job.succeeded) == (None, (), False)
+
+
+def with_event_time(**times: str) -> Progress:
+    event = {"id": "q", "runId": "r", "batchId": 0, "timestamp": "2026-01-31T10:00:00.250Z", "eventTime": times}
+    return parse_progress(json.dumps(event))
+
+
+def test_the_oldest_item_that_counts_is_not_older_than_the_watermark():
+    watermark = "2026-01-31T09:59:50.000Z"
+    late = with_event_time(min="1970-01-01T00:00:00.000Z", max="2026-01-31T10:00:00.000Z", watermark=watermark)
+    fresh = with_event_time(min="2026-01-31T09:59:58.000Z", max="2026-01-31T10:00:00.000Z", watermark=watermark)
+    assert late.oldest_s == pytest.approx(late.started_s - 10.25)
+    assert fresh.oldest_s == pytest.approx(fresh.started_s - 2.25)
+
+
+def test_an_event_time_that_no_calendar_has_is_not_known():
+    odd = with_event_time(min="+292278994-08-17T07:12:55.807Z", max="-0044-03-15T00:00:00.000Z")
+    assert (odd.oldest_s, odd.newest_s) == (None, None)
+
+
+def test_the_partitions_of_the_state_are_those_of_its_largest_operator():
+    event = {"id": "q", "runId": "r", "batchId": 0, "timestamp": "2026-01-31T10:00:00.250Z"}
+    operators = [{"numShufflePartitions": 2}, {"numShufflePartitions": 200}, {}]
+    assert parse_progress(json.dumps(event | {"stateOperators": operators})).state_partitions == 200
+    assert parse_progress(json.dumps(event)).state_partitions is None

@@ -15,6 +15,7 @@ from penstock.apps import registry as apps
 from penstock.bench.doctor import examine, healthy
 from penstock.cli.comparing import compare_command
 from penstock.cli.doctoring import kafka_checks
+from penstock.cli.outaging import outage_command
 from penstock.cli.replaying import replay_command
 from penstock.cli.reporting import report_command
 from penstock.cli.reproducing import reproduce_command
@@ -52,6 +53,7 @@ app.command("demo")(demo_command)
 app.command("report")(report_command)
 app.command("reproduce")(reproduce_command)
 app.command("replay")(replay_command)
+app.command("outage")(outage_command)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

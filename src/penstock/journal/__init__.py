@@ -5,8 +5,9 @@ the lowest number is the oldest. Every segment starts with a header, and so does
 holds for what follows it. A journal has one writer and any number of readers.
 """
 
+from penstock.journal.last import last_size
 from penstock.journal.reader import DecisionRecord, Event, Follower, Recording, read
 from penstock.journal.records import VERSION, Record
 from penstock.journal.writer import Journal
 
-__all__ = ["VERSION", "DecisionRecord", "Event", "Follower", "Journal", "Record", "Recording", "read"]
+__all__ = ["VERSION", "DecisionRecord", "Event", "Follower", "Journal", "Record", "Recording", "last_size", "read"]

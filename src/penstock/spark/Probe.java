@@ -1,41 +1,63 @@
 import com.fasterxml.jackson.databind.ObjectMapper;
-import java.lang.reflect.Field;
-import java.lang.reflect.Method;
-import java.util.ArrayList;
+import java.util.Collection;
+import java.util.Collections;
 import java.util.HashMap;
+import java.util.HashSet;
+import java.util.Iterator;
 import java.util.LinkedHashMap;
-import java.util.List;
 import java.util.Map;
 import java.util.Properties;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.Lock;
 import org.apache.spark.scheduler.JobSucceeded$;
 import org.apache.spark.scheduler.SparkListener;
 import org.apache.spark.scheduler.SparkListenerEvent;
 import org.apache.spark.scheduler.SparkListenerJobEnd;
 import org.apache.spark.scheduler.SparkListenerJobStart;
-import org.apache.spark.sql.connector.read.streaming.ReadLimit;
-import org.apache.spark.sql.internal.SQLConf;
-import org.apache.spark.sql.streaming.SourceProgress;
+import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.streaming.StreamingQueryListener;
 
 /**
  * The part of Penstock that must live in the JVM: it sees a batch's jobs begin and end without a detour through
- * Python, and reads and sets the read limits of a running query in one call. Compiled at run time by the Janino that
- * Spark ships, hence raw types and no lambdas. It sits on a listener queue of its own and throws nothing, so that it
- * can neither delay nor break another listener.
+ * Python, sets read limits in one call, and meets a query that starts before its first batch is planned. Compiled at
+ * run time by the Janino that Spark ships, hence raw types and no lambdas. It sits on a listener queue of its own and
+ * throws nothing, so that it can neither delay nor break another listener.
  */
 public class Probe extends SparkListener {
   private static final ObjectMapper JSON = new ObjectMapper();
+  private static final long MEET_MS = 60000;
+  private static final long HOLD_MS = 2000;
+  private static final long LOOK_MS = 50;
+  private static final long TELL_MS = 1000;
   private final LinkedBlockingQueue events = new LinkedBlockingQueue(100000);
   private final ConcurrentHashMap watched = new ConcurrentHashMap();
+  private final ConcurrentHashMap weighed = new ConcurrentHashMap();
+  private final ConcurrentHashMap followed = new ConcurrentHashMap();
+  private final ConcurrentHashMap originals = new ConcurrentHashMap();
   private final HashMap running = new HashMap();
+  private final Collection greeted = Collections.newSetFromMap(new java.util.WeakHashMap());
+  private volatile Object sharedState = null;
+  private volatile String welcome = null;
+  private volatile long firstFiles = 1;
+  private volatile long firstRows = 1000;
+  private Thread looker = null;
   private long dropped = 0;
 
   /** Begin to report the jobs and the progress of a query; `execution` is its StreamExecution. */
-  public void watch(String queryId, Object execution) {
+  public synchronized void watch(String queryId, Object execution) throws Exception {
     watched.put(queryId, execution);
+    boolean looks = false;
+    for (int i = 0; i < Engine.sourceCount(execution); i++) {
+      looks |= Engine.hasEndOffsets(execution, i);
+    }
+    if (looks && looker == null) {
+      looker = new Thread(new Looker(), "penstock-offsets");
+      looker.setDaemon(true);
+      looker.start();
+    }
   }
 
   /** Unless a later run of the same query is watched by now. */
@@ -43,9 +65,53 @@ public class Probe extends SparkListener {
     watched.remove(queryId, execution);
   }
 
+  /** From now on report the bytes of the files that a batch takes from this source. */
+  public void weigh(String queryId, int source) {
+    weighed.putIfAbsent(queryId, Collections.synchronizedSet(new HashSet()));
+    ((Collection) weighed.get(queryId)).add(Integer.valueOf(source));
+  }
+
+  /** Meet the later runs of this query too, and give them the limits last set, before their first batch. */
+  public void follow(String queryId, Object session) throws Exception {
+    greet(session);
+    followed.putIfAbsent(queryId, new ConcurrentHashMap());
+  }
+
+  public void unfollow(String queryId) {
+    followed.remove(queryId);
+  }
+
+  /** Meet every query whose name matches, with a small first limit where it has none; null: no longer. */
+  public void welcome(String names, long files, long rows, Object session) throws Exception {
+    greet(session);
+    firstFiles = files;
+    firstRows = rows;
+    welcome = names;
+  }
+
+  /** Limit a source from its next planned batch on; a later run of a followed query begins with this. */
+  public void setLimit(String queryId, Object execution, int source, Object limit) throws Exception {
+    Engine.setLimit(execution, source, limit);
+    Map last = (Map) followed.get(queryId);
+    if (last != null) {
+      last.put(Integer.valueOf(source), limit);
+    }
+  }
+
+  /** The limit that a source had before this run was met; null where it was not. */
+  public Object original(String runId, int source) {
+    Map known = (Map) originals.get(runId);
+    return known == null ? null : known.get(Integer.valueOf(source));
+  }
+
   /** The next event as JSON, or null when none came in time. */
   public String poll(long timeoutMs) throws InterruptedException {
     return (String) events.poll(timeoutMs, TimeUnit.MILLISECONDS);
+  }
+
+  /** The execution of a run that is active now, or null. */
+  public Object execution(String queryId, String runId) throws Exception {
+    return sharedState == null ? null : Engine.execution(sharedState, queryId, runId);
   }
 
   @Override
@@ -61,11 +127,11 @@ public class Probe extends SparkListener {
       Map job = new LinkedHashMap();
       job.put("kind", "job");
       job.put("query", queryId);
-      job.put("run", String.valueOf(call(execution, "runId")));
+      job.put("run", String.valueOf(Engine.call(execution, "runId")));
       job.put("batch", Long.valueOf(batchId));
       job.put("start_ms", Long.valueOf(start.time()));
       running.put(Integer.valueOf(start.jobId()), job);
-      snapshot(execution, Long.parseLong(batchId), job);
+      Engine.snapshot(execution, Long.parseLong(batchId), job, weighedOf(queryId));
     } catch (Throwable fault) {
       report(fault);
     }
@@ -89,247 +155,199 @@ public class Probe extends SparkListener {
   public void onOtherEvent(SparkListenerEvent event) {
     try {
       if (event instanceof StreamingQueryListener.QueryProgressEvent) {
-        StreamingQueryListener.QueryProgressEvent progress = (StreamingQueryListener.QueryProgressEvent) event;
-        String queryId = progress.progress().id().toString();
-        if (watched.containsKey(queryId)) {
-          Map map = new LinkedHashMap();
-          map.put("kind", "progress");
-          map.put("query", queryId);
-          map.put("run", progress.progress().runId().toString());
-          map.put("progress", progress.progress().json());
-          try {
-            map.put("files", files(watched.get(queryId), progress.progress().sources()));
-          } catch (Throwable fault) {
-            report(fault);
-          }
-          emit(map);
-        }
+        progressed((StreamingQueryListener.QueryProgressEvent) event);
       } else if (event instanceof StreamingQueryListener.QueryTerminatedEvent) {
-        StreamingQueryListener.QueryTerminatedEvent ended = (StreamingQueryListener.QueryTerminatedEvent) event;
-        if (watched.containsKey(ended.id().toString())) {
-          Map map = new LinkedHashMap();
-          map.put("kind", "terminated");
-          map.put("query", ended.id().toString());
-          map.put("run", ended.runId().toString());
-          map.put("error", ended.exception().isDefined() ? String.valueOf(ended.exception().get()) : null);
-          emit(map);
-        }
+        terminated((StreamingQueryListener.QueryTerminatedEvent) event);
       }
     } catch (Throwable fault) {
       report(fault);
     }
   }
 
-  /** Trigger and sources of a query, each source with its class, its read limit and its options. */
-  public static String describe(Object execution) throws Exception {
-    Map answer = new LinkedHashMap();
-    Object trigger = call(execution, "trigger");
-    answer.put("execution", execution.getClass().getSimpleName());
-    answer.put("trigger", trigger.getClass().getSimpleName().replace("$", ""));
-    answer.put("interval_ms", find(trigger.getClass(), "intervalMs") == null ? null : field(trigger, "intervalMs"));
-    answer.put("checkpoint", String.valueOf(call(execution, "resolvedCheckpointRoot")));
-    SQLConf conf = (SQLConf) call(call(call(execution, "sparkSession"), "sessionState"), "conf");
-    answer.put("manager", conf.getConfString("spark.sql.streaming.checkpointFileManagerClass", ""));
-    List list = new ArrayList();
-    Object[] sources = sources(execution);
-    for (int i = 0; i < sources.length; i++) {
-      Map source = new LinkedHashMap();
-      source.put("class", sources[i].getClass().getSimpleName());
-      source.put("text", String.valueOf(sources[i]));
-      source.put("limit", String.valueOf(limits(execution).apply(sources[i])));
-      source.put("options", options(execution, sources[i]));
-      list.add(source);
-    }
-    answer.put("sources", list);
-    return JSON.writeValueAsString(answer);
-  }
-
-  /** The source's read limit as it is now, to be given back to `setLimit`. */
-  public static Object limit(Object execution, int source) throws Exception {
-    return limits(execution).apply(sources(execution)[source]);
-  }
-
-  public static void setLimit(Object execution, int source, Object limit) throws Exception {
-    find(execution.getClass(), "uniqueSources").set(
-        execution, limits(execution).updated(sources(execution)[source], limit));
-  }
-
-  /** A limit from the text that `gated` left in the reader's options: files:N, bytes:N or none. */
-  public static Object parseLimit(String text) {
-    if (text.startsWith("files:")) {
-      return ReadLimit.maxFiles(Integer.parseInt(text.substring(6)));
-    }
-    if (text.startsWith("bytes:")) {
-      return ReadLimit.maxBytes(Long.parseLong(text.substring(6)));
-    }
-    return ReadLimit.allAvailable();
-  }
-
-  public static void setMaxFiles(Object execution, int source, long files) throws Exception {
-    setLimit(execution, source, ReadLimit.maxFiles((int) Math.min(files, Integer.MAX_VALUE)));
-  }
-
-  /** What a batch took from each source, when its trigger began, and whether this run planned it. */
-  private static void snapshot(Object execution, long batchId, Map into) throws Exception {
-    Object context = call(execution, "getLatestExecutionContext");
-    if (((Number) call(context, "batchId")).longValue() != batchId) {
-      return;
-    }
-    scala.collection.Map from = (scala.collection.Map) call(context, "startOffsets");
-    scala.collection.Map to = (scala.collection.Map) call(context, "endOffsets");
-    into.put("trigger_ms", field(context, "currentTriggerStartTimestamp"));
-    into.put("planned", Boolean.valueOf(
-        ((scala.collection.Map) field(context, "currentDurationsMs")).contains("latestOffset")));
-    List list = new ArrayList();
-    Object[] sources = sources(execution);
-    for (int i = 0; i < sources.length; i++) {
-      Map source = new LinkedHashMap();
-      source.put("start", json(from.get(sources[i])));
-      source.put("end", json(to.get(sources[i])));
-      if (find(sources[i].getClass(), "metadataLog") != null) {
-        source.put("files", Long.valueOf(files(sources[i], json(from.get(sources[i])), json(to.get(sources[i])))));
-        // Null where none is left, but also where the source keeps no list: with availableNow, or when few are left.
-        Object unread = field(sources[i], "unreadFiles");
-        source.put("backlog", unread == null ? null : Long.valueOf(((scala.collection.Seq) unread).size()));
-      }
-      list.add(source);
-    }
-    // The stream may have moved on while this was read: then the reading is worthless.
-    if (((Number) call(call(execution, "getLatestExecutionContext"), "batchId")).longValue() == batchId) {
-      into.put("sources", list);
-    }
-  }
-
-  /** Files that a finished batch took from each source, null for a source that reads none: for a job seen too late. */
-  private static List files(Object execution, SourceProgress[] taken) throws Exception {
-    List list = new ArrayList();
-    Object[] sources = execution == null ? new Object[0] : sources(execution);
-    for (int i = 0; i < sources.length && sources.length == taken.length; i++) {
-      boolean reads = find(sources[i].getClass(), "metadataLog") != null;
-      list.add(reads ? Long.valueOf(files(sources[i], taken[i].startOffset(), taken[i].endOffset())) : null);
-    }
-    return list;
-  }
-
-  private static long files(Object source, String start, String end) throws Exception {
-    long first = start == null ? 0 : logOffset(start) + 1;
-    if (end == null || logOffset(end) < first) {
-      return 0;
-    }
-    Object log = field(source, "metadataLog");
-    Method get = log.getClass().getMethod("get", new Class[] {scala.Option.class, scala.Option.class});
-    Object[] batches = (Object[]) get.invoke(
-        log, new Object[] {new scala.Some(Long.valueOf(first)), new scala.Some(Long.valueOf(logOffset(end)))});
-    long count = 0;
-    for (int i = 0; i < batches.length; i++) {
-      count += ((Object[]) ((scala.Tuple2) batches[i])._2()).length;
-    }
-    return count;
-  }
-
-  private static long logOffset(String offset) throws Exception {
-    Map offsetJson = (Map) JSON.readValue(offset, Map.class);
-    return ((Number) offsetJson.get("logOffset")).longValue();
-  }
-
-  private static String json(scala.Option offset) throws Exception {
-    return offset.isEmpty() ? null : String.valueOf(call(offset.get(), "json"));
-  }
-
-  private static Map options(Object execution, Object source) throws Exception {
-    Map answer = new LinkedHashMap();
-    if (find(source.getClass(), "options") == null) {
-      return answer;
-    }
-    Object options = field(source, "options");
-    if (options == null) {
-      options = plannedOptions(execution, source);
-    }
-    if (options instanceof Map) {
-      answer.putAll((Map) options);
-    } else if (options instanceof scala.collection.Map) {
-      scala.collection.Iterator entries = ((scala.collection.Map) options).iterator();
-      while (entries.hasNext()) {
-        scala.Tuple2 entry = (scala.Tuple2) entries.next();
-        answer.put(entry._1(), entry._2());
-      }
-    }
-    return answer;
-  }
-
-  /** Scala clears a field that only lazy values use once those are made, but the plan still has the options. */
-  private static Object plannedOptions(Object execution, Object source) throws Exception {
-    scala.collection.Iterator leaves =
-        ((scala.collection.Seq) call(call(execution, "logicalPlan"), "collectLeaves")).iterator();
-    while (leaves.hasNext()) {
-      Object leaf = leaves.next();
-      if (find(leaf.getClass(), "relation") != null && find(leaf.getClass(), "stream") != null
-          && field(leaf, "stream") == source) {
-        return field(field(leaf, "relation"), "options");
-      }
-    }
-    return null;
-  }
-
-  /** The sources with a limit, in the order in which progress events list them. */
-  private static Object[] sources(Object execution) throws Exception {
-    List list = new ArrayList();
-    scala.collection.Iterator ordered = ((scala.collection.Seq) call(execution, "sources")).iterator();
-    while (ordered.hasNext()) {
-      Object source = ordered.next();
-      scala.collection.Iterator keys = limits(execution).keysIterator();
-      while (keys.hasNext()) {
-        Object key = keys.next();
-        // With availableNow a source that does not support it is wrapped.
-        boolean same = key == source || (find(key.getClass(), "delegate") != null && field(key, "delegate") == source);
-        if (same && !list.contains(key)) {
-          list.add(key);
-        }
-      }
-    }
-    return list.toArray();
-  }
-
-  private static scala.collection.immutable.Map limits(Object execution) throws Exception {
-    return (scala.collection.immutable.Map) field(execution, "uniqueSources");
-  }
-
-  private static Object call(Object target, String name) throws Exception {
-    Method method = null;
-    for (Class type = target.getClass(); type != null && method == null; type = type.getSuperclass()) {
+  private void progressed(StreamingQueryListener.QueryProgressEvent event) throws Exception {
+    String queryId = event.progress().id().toString();
+    if (watched.containsKey(queryId)) {
+      Map map = new LinkedHashMap();
+      map.put("kind", "progress");
+      map.put("query", queryId);
+      map.put("run", event.progress().runId().toString());
+      map.put("progress", event.progress().json());
       try {
-        method = type.getDeclaredMethod(name, new Class[0]);
-      } catch (NoSuchMethodException absent) {
-        method = null;
+        map.put("files", Engine.files(watched.get(queryId), event.progress().sources()));
+      } catch (Throwable fault) {
+        report(fault);
+      }
+      emit(map);
+    }
+  }
+
+  private void terminated(StreamingQueryListener.QueryTerminatedEvent event) throws Exception {
+    originals.remove(event.runId().toString());
+    if (watched.containsKey(event.id().toString())) {
+      Map map = new LinkedHashMap();
+      map.put("kind", "terminated");
+      map.put("query", event.id().toString());
+      map.put("run", event.runId().toString());
+      map.put("error", event.exception().isDefined() ? String.valueOf(event.exception().get()) : null);
+      emit(map);
+    }
+  }
+
+  private Collection weighedOf(String queryId) {
+    Object found = weighed.get(queryId);
+    return found == null ? Collections.EMPTY_SET : (Collection) found;
+  }
+
+  private synchronized void greet(Object session) throws Exception {
+    sharedState = Engine.call(session, "sharedState");
+    if (greeted.add(session)) {
+      ((SparkSession) session).streams().addListener(new Greeter());
+    }
+  }
+
+  /** Called by Spark in the query's own thread, before that makes the sources. */
+  private class Greeter extends StreamingQueryListener {
+    public void onQueryStarted(StreamingQueryListener.QueryStartedEvent start) {
+      try {
+        String queryId = start.id().toString();
+        String name = start.name() == null ? "" : start.name();
+        if (followed.containsKey(queryId) || (welcome != null && name.matches(welcome))) {
+          Meeting meeting = new Meeting(queryId, start.runId().toString(), name);
+          Thread thread = new Thread(meeting, "penstock-meeting");
+          thread.setDaemon(true);
+          thread.start();
+          meeting.ready.await(HOLD_MS, TimeUnit.MILLISECONDS);
+        }
+      } catch (Throwable fault) {
+        report(fault);
       }
     }
-    if (method == null) {
-      throw new NoSuchMethodException(target.getClass().getName() + "." + name);
+
+    public void onQueryProgress(StreamingQueryListener.QueryProgressEvent progress) {
     }
-    method.setAccessible(true);
-    return method.invoke(target, new Object[0]);
+
+    public void onQueryTerminated(StreamingQueryListener.QueryTerminatedEvent end) {
+    }
   }
 
-  private static Object field(Object target, String name) throws Exception {
-    Field field = find(target.getClass(), name);
-    if (field == null) {
-      throw new NoSuchFieldException(target.getClass().getName() + "." + name);
-    }
-    return field.get(target);
-  }
+  /**
+   * Limits the sources of a run that begins, before the engine plans its first batch. It holds the lock under which
+   * the engine plans until the sources are there, which the engine itself makes without the lock.
+   */
+  private class Meeting implements Runnable {
+    final CountDownLatch ready = new CountDownLatch(1);
+    private final String queryId;
+    private final String runId;
+    private final String name;
 
-  private static Field find(Class type, String name) {
-    for (Class at = type; at != null; at = at.getSuperclass()) {
-      Field[] fields = at.getDeclaredFields();
-      for (int i = 0; i < fields.length; i++) {
-        // Scala mangles a private field that a trait or subclass shares: package$Class$$name.
-        if (fields[i].getName().equals(name) || fields[i].getName().endsWith("$$" + name)) {
-          fields[i].setAccessible(true);
-          return fields[i];
+    Meeting(String queryId, String runId, String name) {
+      this.queryId = queryId;
+      this.runId = runId;
+      this.name = name;
+    }
+
+    public void run() {
+      Lock planning = null;
+      try {
+        Object execution = execution(queryId, runId);
+        if (execution == null) {
+          return;
+        }
+        planning = Engine.planningLock(execution);
+        planning.lock();
+        ready.countDown();
+        long until = System.currentTimeMillis() + MEET_MS;
+        while (Engine.sourceCount(execution) == 0 && Engine.active(execution) && System.currentTimeMillis() < until) {
+          Thread.sleep(1);
+        }
+        if (Engine.sourceCount(execution) > 0) {
+          limit(execution);
+          Map map = new LinkedHashMap();
+          map.put("kind", "started");
+          map.put("query", queryId);
+          map.put("run", runId);
+          map.put("name", name);
+          emit(map);
+        }
+      } catch (Throwable fault) {
+        report(fault);
+      } finally {
+        ready.countDown();
+        if (planning != null) {
+          planning.unlock();
         }
       }
     }
-    return null;
+
+    private void limit(Object execution) throws Exception {
+      Map last = (Map) followed.get(queryId);
+      Map before = new ConcurrentHashMap();
+      for (int i = 0; i < Engine.sourceCount(execution); i++) {
+        Object first = last == null ? Engine.firstLimit(execution, i, firstFiles, firstRows)
+            : last.get(Integer.valueOf(i));
+        if (first != null) {
+          before.put(Integer.valueOf(i), Engine.limit(execution, i));
+          Engine.setLimit(execution, i, first);
+        }
+      }
+      originals.put(runId, before);
+    }
+  }
+
+  /** Looks at the end offsets that Kafka sources see, also between batches; tells when they change. */
+  private class Looker implements Runnable {
+    private final HashMap seen = new HashMap();
+
+    public void run() {
+      while (true) {
+        try {
+          Thread.sleep(LOOK_MS);
+          Iterator entries = watched.entrySet().iterator();
+          while (entries.hasNext()) {
+            Map.Entry entry = (Map.Entry) entries.next();
+            for (int i = 0; i < Engine.sourceCount(entry.getValue()); i++) {
+              look((String) entry.getKey(), entry.getValue(), i);
+            }
+          }
+          seen.keySet().retainAll(watched.keySet());
+        } catch (InterruptedException end) {
+          return;
+        } catch (Throwable fault) {
+          report(fault);
+        }
+      }
+    }
+
+    private void look(String queryId, Object execution, int source) throws Exception {
+      Object latest = Engine.latest(execution, source);
+      if (latest == null) {
+        return;
+      }
+      if (!seen.containsKey(queryId)) {
+        seen.put(queryId, new HashMap());
+      }
+      Map mine = (Map) seen.get(queryId);
+      Object[] before = (Object[]) mine.get(Integer.valueOf(source));
+      Long now = Long.valueOf(System.currentTimeMillis());
+      // The same object: the source has not looked again since.
+      if (before == null || before[0] != latest) {
+        boolean changed = before == null || !latest.equals(before[0]);
+        long told = before == null ? 0 : ((Long) before[2]).longValue();
+        if (changed || now.longValue() - told > TELL_MS) {
+          Map map = new LinkedHashMap();
+          map.put("kind", "offsets");
+          map.put("query", queryId);
+          map.put("run", String.valueOf(Engine.call(execution, "runId")));
+          map.put("source", Integer.valueOf(source));
+          map.put("at_ms", now);
+          map.put("same_until_ms", before == null ? null : before[1]);
+          map.put("latest", Engine.latestJson(execution, source));
+          emit(map);
+          told = now.longValue();
+        }
+        mine.put(Integer.valueOf(source), new Object[] {latest, now, Long.valueOf(told)});
+      }
+    }
   }
 
   private void report(Throwable fault) {
@@ -343,7 +361,7 @@ public class Probe extends SparkListener {
     }
   }
 
-  private void emit(Map event) throws Exception {
+  private synchronized void emit(Map event) throws Exception {
     if (!events.offer(JSON.writeValueAsString(event))) {
       dropped++;
     } else if (dropped > 0) {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Collection
 from dataclasses import dataclass
 from importlib import resources
 from typing import Any
@@ -15,23 +16,42 @@ from pyspark.sql.streaming.query import StreamingQuery
 from penstock.errors import UnsupportedError
 
 _READY_S = 30.0
+_ASK_S = 10.0
 
 
-def compile_probe(context: SparkContext) -> Any:
-    """The probe, compiled by Spark's own Janino and listening on a queue of its own."""
+class Bridge:
+    """The two classes of ours in the JVM: the probe, which listens, and the engine's inner parts by reflection."""
+
+    def __init__(self, context: SparkContext) -> None:
+        assert context._jvm is not None
+        loader = context._jvm.java.lang.Thread.currentThread().getContextClassLoader()
+        engine = _compiled(context, "Engine", loader)
+        self.engine = _instance(context, engine)
+        self.probe = _instance(context, _compiled(context, "Probe", engine.getClassLoader()))
+        context._jsc.sc().listenerBus().addToQueue(self.probe, "penstock")
+
+    def query(self, query_id: str, run_id: str) -> StreamingQuery | None:
+        """A run that is active now, in whatever session it was started."""
+        execution = self.probe.execution(query_id, run_id)
+        return None if execution is None else StreamingQuery(execution)
+
+
+def _compiled(context: SparkContext, name: str, parent: Any) -> Any:
+    """A class from its source, compiled by Spark's own Janino."""
+    assert context._jvm is not None
+    compiler = context._jvm.org.codehaus.janino.SimpleCompiler()
+    compiler.setTargetVersion(8)
+    compiler.setParentClassLoader(parent)
+    compiler.cook(resources.files("penstock.spark").joinpath(f"{name}.java").read_text())
+    return compiler.getClassLoader().loadClass(name)
+
+
+def _instance(context: SparkContext, cls: Any) -> Any:
     jvm, gateway = context._jvm, context._gateway
     assert jvm is not None
     assert gateway is not None
-    compiler = jvm.org.codehaus.janino.SimpleCompiler()
-    compiler.setTargetVersion(8)
-    compiler.setParentClassLoader(jvm.java.lang.Thread.currentThread().getContextClassLoader())
-    compiler.cook(resources.files("penstock.spark").joinpath("Probe.java").read_text())
-    cls = compiler.getClassLoader().loadClass("Probe")
-    probe = cls.getDeclaredConstructor(gateway.new_array(jvm.java.lang.Class, 0)).newInstance(
-        gateway.new_array(jvm.java.lang.Object, 0)
-    )
-    context._jsc.sc().listenerBus().addToQueue(probe, "penstock")
-    return probe
+    no_types, no_values = gateway.new_array(jvm.java.lang.Class, 0), gateway.new_array(jvm.java.lang.Object, 0)
+    return cls.getDeclaredConstructor(no_types).newInstance(no_values)
 
 
 @dataclass(frozen=True)
@@ -47,8 +67,8 @@ class SourceInfo:
 class LiveQuery:
     """A running query: what it reads, how it is triggered, and the limits of its sources."""
 
-    def __init__(self, query: StreamingQuery, probe: Any) -> None:
-        self._probe = probe
+    def __init__(self, query: StreamingQuery, bridge: Bridge) -> None:
+        self._probe, self._engine = bridge.probe, bridge.engine
         self._execution = _execution(query)
         self.id = str(query.id)
         self.run_id = str(query.runId)
@@ -57,16 +77,27 @@ class LiveQuery:
         self.trigger: str = facts["trigger"]
         self.interval_s: float = (facts["interval_ms"] or 0) / 1e3
         self.checkpoint: str = facts["checkpoint"]
+        self.cores: int = facts["cores"]
         self.fast: bool = facts["manager"].endswith("FileSystemBasedCheckpointFileManager")
         self.sources = tuple(SourceInfo(s["class"], s["text"], s["limit"], s["options"]) for s in facts["sources"])
 
+    @property
+    def available_now(self) -> bool:
+        """Whether the query ends once it has taken what was there at its start."""
+        return self.trigger == "AvailableNowTrigger"
+
     def watch(self) -> None:
-        """Begin to receive this query's events."""
+        """Begin to receive this query's events, and meet its later runs."""
         self._probe.watch(self.id, self._execution)
+        self._probe.follow(self.id, self._execution.sparkSession())
 
     def unwatch(self) -> None:
-        """Receive them no longer."""
+        """Receive them no longer; a later run is still met."""
         self._probe.unwatch(self.id, self._execution)
+
+    def unfollow(self) -> None:
+        """Leave the query's later runs alone."""
+        self._probe.unfollow(self.id)
 
     def stopped(self) -> bool:
         """Whether the query has stopped; true also when its session is gone."""
@@ -77,27 +108,55 @@ class LiveQuery:
 
     def set_max_files(self, source: int, files: int) -> None:
         """Limit the next batches to so many files."""
-        self._probe.setMaxFiles(self._execution, source, files)
+        self._limit(source, self._engine.maxFiles(files))
+
+    def set_max_bytes(self, source: int, bytes_: int) -> None:
+        """Limit the next batches to files of so many bytes; the engine takes at least one file."""
+        self._limit(source, self._engine.maxBytes(bytes_))
+
+    def set_rows(self, source: int, most: int, least: int = 0, delay_s: float = 0.0) -> None:
+        """Limit the next batches to so many rows; with `least`, wait for those, but at most `delay_s` after a batch."""
+        self._limit(source, self._engine.rows(most, least, round(delay_s * 1e3)))
 
     def set_limit(self, source: int, limit: Any) -> None:
-        """Set a read limit object that the engine gave before."""
-        self._probe.setLimit(self._execution, source, limit)
+        """Put back a read limit object that the engine gave before."""
+        self._engine.setLimit(self._execution, source, limit)
+
+    def measure_bytes(self, source: int) -> None:
+        """From the next batch on, tell the bytes of the files that it takes."""
+        self._probe.weigh(self.id, source)
 
     def user_limit(self, source: int, remembered: str | None) -> Any:
-        """The limit that the user had: the one that `gated` remembered, or else the one in force."""
-        if remembered is None:
-            return self._probe.limit(self._execution, source)
-        return self._probe.parseLimit(remembered)
+        """The limit that the user had: the one that `gated` remembered, or that of before we met it, or the present."""
+        present = self._engine.limit(self._execution, source)
+        if remembered is not None:
+            return self._engine.parseLimit(remembered, present)
+        original = self._probe.original(self.run_id, source)
+        return present if original is None else original
+
+    def retention_s(self, source: int, topics: Collection[str]) -> dict[str, float | None]:
+        """How long the broker keeps the records of each topic; None where it keeps them for ever."""
+        context = SparkContext._active_spark_context
+        assert context is not None
+        assert context._jvm is not None
+        names = context._jvm.java.util.ArrayList()
+        for topic in topics:
+            names.add(topic)
+        told = json.loads(self._engine.retention(self._execution, source, names, round(_ASK_S * 1e3)))
+        return {topic: None if ms is None or ms < 0 else ms / 1e3 for topic, ms in told.items()}
+
+    def _limit(self, source: int, limit: Any) -> None:
+        self._probe.setLimit(self.id, self._execution, source, limit)
 
     def _describe(self, query: StreamingQuery) -> dict[str, Any]:
         # The engine makes the sources in its own thread, a moment after start() returns.
         deadline_s = time.monotonic() + _READY_S
         while True:
-            facts: dict[str, Any] = json.loads(self._probe.describe(self._execution))
+            facts: dict[str, Any] = json.loads(self._engine.describe(self._execution))
             if facts["sources"]:
                 return facts
             if (failure := query.exception()) is not None:
-                why = str(failure).splitlines()[0]
+                why = _first_line(failure)
                 raise UnsupportedError(f"query {self.name or self.id} has failed: {why}; repair and start it, attach")
             if not query.isActive or time.monotonic() > deadline_s:
                 raise UnsupportedError(
@@ -113,11 +172,13 @@ def _execution(query: StreamingQuery) -> Any:
             "this is a Spark Connect query: its engine is out of reach from here; attach from a classic session "
             "(SparkSession.builder.master(...)) in the driver's process"
         )
-    if not query.isActive:
-        raise UnsupportedError(
-            f"query {query.name or query.id} has stopped; start it and attach to what start() returns"
-        )
     execution = jsq.streamingQuery() if "Wrapper" in jsq.getClass().getSimpleName() else jsq
+    if not query.isActive:
+        failure = query.exception()
+        why = "" if failure is None else f" ({_first_line(failure)})"
+        raise UnsupportedError(
+            f"query {query.name or query.id} has stopped{why}; start it and attach to what start() returns"
+        )
     kind = execution.getClass().getSimpleName()
     if kind == "ContinuousExecution":
         raise UnsupportedError(
@@ -133,3 +194,7 @@ def _execution(query: StreamingQuery) -> Any:
             "use one of those, or run without attach"
         )
     return execution
+
+
+def _first_line(failure: Exception) -> str:
+    return str(failure).splitlines()[0]

@@ -21,12 +21,20 @@ _PHASES = {
 
 @dataclass(frozen=True, slots=True)
 class SourceRange:
-    """What one batch took from one source: offsets as JSON text, and, where known, files taken and files waiting."""
+    """What one batch took from one source: offsets as JSON text, and what else is known.
+
+    `files` and `bytes` are of the files taken, `backlog` the files still waiting, `rows` the rows read (told by the
+    progress event only), `latest` the end of what there was (Kafka), `at_s` when the trigger began.
+    """
 
     start: str | None
     end: str | None
     files: int | None = None
     backlog: float | None = None
+    bytes: int | None = None
+    rows: int | None = None
+    latest: str | None = None
+    at_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +53,7 @@ class JobEnd:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """One progress event of a query."""
+    """One progress event of a query; `oldest_s` and `newest_s` are event times, where it has a watermark."""
 
     query_id: str
     run_id: str
@@ -57,6 +65,9 @@ class Progress:
     executed: bool
     sources: tuple[SourceRange, ...] = ()
     durations_s: Mapping[str, float] = field(default_factory=dict)
+    oldest_s: float | None = None
+    newest_s: float | None = None
+    state_partitions: int | None = None
 
 
 def parse_job_end(event: Mapping[str, Any]) -> JobEnd:
@@ -70,7 +81,15 @@ def parse_job_end(event: Mapping[str, Any]) -> JobEnd:
         trigger_s=event["trigger_ms"] / 1e3 if "trigger_ms" in event else None,
         planned=bool(event.get("planned", True)),
         sources=tuple(
-            SourceRange(s.get("start"), s.get("end"), s.get("files"), s.get("backlog"))
+            SourceRange(
+                s.get("start"),
+                s.get("end"),
+                s.get("files"),
+                s.get("backlog"),
+                s.get("bytes"),
+                latest=s.get("latest"),
+                at_s=event["trigger_ms"] / 1e3 if "trigger_ms" in event else None,
+            )
             for s in event.get("sources", ())
         ),
     )
@@ -90,7 +109,7 @@ def parse_progress(text: str, files: Sequence[int | None] = ()) -> Progress:
     """
     event = json.loads(text)
     durations_ms: Mapping[str, float] = event.get("durationMs") or {}
-    sources = event.get("sources") or []
+    sources, operators = event.get("sources") or [], event.get("stateOperators") or []
     rows = event.get("numInputRows")
     return Progress(
         query_id=event["id"],
@@ -102,11 +121,35 @@ def parse_progress(text: str, files: Sequence[int | None] = ()) -> Progress:
         planned="latestOffset" in durations_ms or "getOffset" in durations_ms,
         executed="addBatch" in durations_ms,
         sources=tuple(
-            SourceRange(_offset(s.get("startOffset")), _offset(s.get("endOffset")), taken)
+            SourceRange(
+                _offset(s.get("startOffset")),
+                _offset(s.get("endOffset")),
+                taken,
+                rows=s.get("numInputRows"),
+                latest=_offset(s.get("latestOffset")),
+                at_s=_timestamp_s(event["timestamp"]),
+            )
             for s, taken in zip_longest(sources, files[: len(sources)])
         ),
         durations_s=_phases(durations_ms),
+        oldest_s=_oldest_s(event.get("eventTime") or {}),
+        newest_s=_event_s(event.get("eventTime") or {}, "max"),
+        state_partitions=max((o.get("numShufflePartitions") or 0 for o in operators), default=None),
     )
+
+
+def _oldest_s(event_time: Mapping[str, str]) -> float | None:
+    """The event time of the oldest item that counts: what is older than the watermark, the query itself drops."""
+    oldest_s, watermark_s = _event_s(event_time, "min"), _event_s(event_time, "watermark")
+    return oldest_s if oldest_s is None or watermark_s is None else max(oldest_s, watermark_s)
+
+
+def _event_s(event_time: Mapping[str, str], name: str) -> float | None:
+    try:
+        return _timestamp_s(event_time[name]) if event_time.get(name) else None
+    except (ValueError, OverflowError):
+        # A record may carry any time at all, also one that no calendar has.
+        return None
 
 
 def _phases(durations_ms: Mapping[str, float]) -> dict[str, float]:

@@ -8,7 +8,7 @@ from penstock.errors import BadInputError, UnsupportedError
 
 FIRST_FILES = 1
 FIRST_ROWS = 1000
-_GATED = ("penstock", "json", "csv", "parquet", "orc", "text", "xml", "avro")
+_FILES = ("json", "csv", "parquet", "orc", "text", "xml", "avro")
 
 Reader = TypeVar("Reader")
 
@@ -17,13 +17,13 @@ def gated(reader: Reader, first: int | None = None) -> Reader:
     """Give a stream reader a small first limit and remember the user's own; the loop ramps up from there.
 
     Spark plans the first batch before `start()` returns, so no `attach` can be early enough: after an outage it would
-    take the whole backlog. Use it on a reader of files or workloads, before `load` (or `json`, `parquet`, ...)::
+    take the whole backlog. Use it on a reader of Kafka, files or workloads, before `load` (or `json`, ...)::
 
-        df = penstock.gated(spark.readStream.schema(schema)).json("incoming/")
+        df = penstock.gated(spark.readStream.format("kafka").option("subscribe", "rides").option(...)).load()
 
-    `first` is how much the first batch admits, in files or rows; by default 1 file or 1000 rows, and always 1 file
-    where `maxBytesPerTrigger` is set. A limit that the user had set (`maxFilesPerTrigger`, `maxBytesPerTrigger`,
-    `maxRowsPerTrigger`) comes back at `detach()`.
+    `first` is how much the first batch admits, in rows or files; by default 1000 rows or 1 file, and always 1 file
+    where `maxBytesPerTrigger` is set. A limit that the user had set (`maxOffsetsPerTrigger`, `maxFilesPerTrigger`,
+    `maxBytesPerTrigger`, `maxRowsPerTrigger`) comes back at `detach()`.
     """
     if first is not None and first < 1:
         raise BadInputError("first", first, "the first batch must admit something", "give 1 or more")
@@ -33,24 +33,35 @@ def gated(reader: Reader, first: int | None = None) -> Reader:
             "this is a Spark Connect reader; gate the query from a classic session in the driver's process"
         )
     fields = _fields(jreader)
-    if not str(fields["source"]).lower().startswith(_GATED):
-        raise UnsupportedError(
-            f"format {fields['source']!r} has no first limit that Penstock can set: it knows files and workloads; set "
-            "the source's own option (Kafka: maxOffsetsPerTrigger) and attach nothing"
-        )
+    kind = str(fields["source"]).lower()
     own = _options(fields["extraOptions"])
-    files, bytes_, rows = own.get("maxfilespertrigger"), own.get("maxbytespertrigger"), own.get("maxrowspertrigger")
-    options: dict[str, str] = {"penstock.rows": rows or "none", "maxRowsPerTrigger": str(first or FIRST_ROWS)}
-    if bytes_ is not None:
-        # One byte admits exactly one file; files and bytes may not both be limited.
-        options |= {"penstock.files": f"bytes:{bytes_}", "maxBytesPerTrigger": "1"}
+    if kind == "kafka":
+        options = _kafka(own, first or FIRST_ROWS)
+    elif kind.startswith("penstock"):
+        options = {"penstock.rows": own.get("maxrowspertrigger", "none"), "maxRowsPerTrigger": str(first or FIRST_ROWS)}
+    elif kind.startswith(_FILES):
+        options = _files(own, first or FIRST_FILES)
     else:
-        options |= {
-            "penstock.files": "none" if files is None else f"files:{files}",
-            "maxFilesPerTrigger": str(first or FIRST_FILES),
-        }
+        raise UnsupportedError(
+            f"format {fields['source']!r} has no first limit that Penstock can set: it knows Kafka, files and "
+            "workloads; set the source's own option and attach nothing"
+        )
     answer: Reader = reader.options(**options)  # type: ignore[attr-defined]
     return answer
+
+
+def _kafka(own: dict[str, str], first: int) -> dict[str, str]:
+    # Spark refuses a maximum below the minimum that the user asked for.
+    least = int(own.get("minoffsetspertrigger", 0))
+    return {"penstock.rows": own.get("maxoffsetspertrigger", "none"), "maxOffsetsPerTrigger": str(max(first, least))}
+
+
+def _files(own: dict[str, str], first: int) -> dict[str, str]:
+    files, bytes_ = own.get("maxfilespertrigger"), own.get("maxbytespertrigger")
+    if bytes_ is not None:
+        # One byte admits exactly one file; files and bytes may not both be limited.
+        return {"penstock.files": f"bytes:{bytes_}", "maxBytesPerTrigger": "1"}
+    return {"penstock.files": "none" if files is None else f"files:{files}", "maxFilesPerTrigger": str(first)}
 
 
 def _fields(jreader: Any) -> dict[str, Any]:

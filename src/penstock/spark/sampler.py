@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import OrderedDict
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from penstock.clock import Clock, SystemClock
@@ -95,6 +95,10 @@ class Sampler:
         if batch is None or math.isnan(batch.admitted.size):
             batch = _Batch(self.meter.admitted(progress.sources), progress.planned, math.nan)
             self._remember(progress.batch_id, batch)
+        if batch.admitted.wait_s is None and progress.oldest_s is not None:
+            # What the query's own watermark saw; a time in the future has not waited.
+            wait_s = max(progress.started_s - progress.oldest_s, 0.0)
+            batch.admitted = replace(batch.admitted, wait_s=wait_s)
         batch.planned &= progress.planned
         batch.stepped |= stepped
         sample = self._sample(

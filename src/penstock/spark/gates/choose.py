@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from penstock.errors import UnsupportedError
+from penstock.errors import BadInputError, UnsupportedError
+from penstock.loop import Gate
 from penstock.spark.gates.files import FileGate
+from penstock.spark.gates.kafka import KafkaGate
 from penstock.spark.gates.protocol import SourceGate
 from penstock.spark.gates.split import SplitGate
 from penstock.spark.gates.workload import WorkloadGate
@@ -11,22 +13,39 @@ from penstock.spark.jvm import LiveQuery
 from penstock.spark.mailbox import Mailbox
 
 
-def gate_for(query: LiveQuery) -> SourceGate:
-    """The gate that fits a running query's sources; an error that says what to do where there is none."""
-    gates = [_gate(query, index) for index in range(len(query.sources))]
+def gate_for(query: LiveQuery, unit: str | None = None) -> SourceGate:
+    """The gate that fits a running query's sources; an error that says what to do where there is none.
+
+    `unit` is for files: "files" or "bytes", by default what the user's own limit counts.
+    """
+    if unit not in (None, "files", "bytes"):
+        raise BadInputError("unit", unit, "not a unit of a source", "write files or bytes, or leave it out")
+    gates = [_gate(query, index, unit) for index in range(len(query.sources))]
     return gates[0] if len(gates) == 1 else SplitGate(gates)
 
 
-def _gate(query: LiveQuery, index: int) -> SourceGate:
+def gates_of(gate: Gate) -> tuple[Gate, ...]:
+    """The gates of the single sources."""
+    return gate._gates if isinstance(gate, SplitGate) else (gate,)
+
+
+def _gate(query: LiveQuery, index: int, unit: str | None) -> SourceGate:
     source = query.sources[index]
     options = {key.lower(): value for key, value in source.options.items()}
     if source.kind == "FileStreamSource":
-        return FileGate(query, index, query.user_limit(index, options.get("penstock.files")))
+        counted = "bytes" if "maxbytespertrigger" in options else "files"
+        return FileGate(query, index, query.user_limit(index, options.get("penstock.files")), unit or counted)
+    if unit is not None:
+        raise UnsupportedError(f"{source.text} is limited in rows only; leave unit out")
+    if source.kind == "KafkaMicroBatchStream":
+        remembered = options.get("penstock.rows")
+        limit = None if remembered is None else remembered if remembered == "none" else f"rows:{remembered}"
+        return KafkaGate(query, index, query.user_limit(index, limit))
     if source.kind.startswith("PythonMicroBatchStream") and "mailbox" in options:
         limit = options.get("penstock.rows", options.get("maxrowspertrigger", "none"))
         user_limit = None if limit == "none" else float(limit)
         return WorkloadGate(query, Mailbox(options["mailbox"]), index, user_limit, options.get("admit", "rows"))
     raise UnsupportedError(
-        f"{source.text} ({source.kind}) has no admission control that Penstock knows: read files, or replay a workload "
-        "with penstock.read_workload; an unknown limit could make a source read everything at once"
+        f"{source.text} ({source.kind}) has no admission control that Penstock knows: read Kafka or files, or replay "
+        "a workload with penstock.read_workload; an unknown limit could make a source read everything at once"
     )

@@ -3,17 +3,44 @@
 from __future__ import annotations
 
 import math
+from collections import deque
 from collections.abc import Sequence
+from dataclasses import replace
 
+from penstock.control.size import clamp
 from penstock.errors import UnsupportedError
-from penstock.sample import Decision
+from penstock.sample import BatchSample, Decision
+from penstock.spark.gates.costs import RowCosts
 from penstock.spark.gates.protocol import SourceGate
 from penstock.spark.progress import SourceRange
 from penstock.spark.sampler import Admitted
 
+# The part of the budget that is kept for sources with nothing in them, for when they fill.
+_KEPT = 0.05
+_REMEMBERED_BATCHES = 8
+
 
 class SplitGate:
-    """One budget over several sources of one unit, split by backlog; none is shut off."""
+    """One budget over several sources of one unit, split by backlog and by what their rows cost; none is shut off.
+
+    A batch of two streams lasts as long as its rows do, and a row of one side of a join may cost ten of the other. A
+    budget in plain rows would then mean another latency with every change of the mix, and the controller would take it
+    for a change of the machine. So the budget is in weighted rows: with w_i the learned weight of a row (see
+    `RowCosts`; 1 for all until a difference is known) and d_i what a source should have for the next batch (what the
+    last one left, and as much again as had come for it), a budget of S gives source i
+
+        n_i = s_i S / w_i,    s_i = 0.05 / k + 0.95 w_i d_i / sum_j w_j d_j
+
+    for k sources. But for the small part that is kept for all alike, n_i is in proportion to d_i: every source gives
+    the same part of what it has, so that all drain together, and in a join no side's rows wait in the state for
+    partners that are still in the queue. The weights do not decide who gets more; they decide how much all get, so that
+    sum w_i n_i = S costs the same whatever the mix. An empty source keeps its 0.05 / k, or what comes to it next would
+    wait for a batch to be noticed; and at least one row each.
+
+    A mean row of the recent mix weighs 1, so the unit is still called rows (or files, or bytes), and when weights are
+    learned the size in force admits as much as before. A batch's size is the sum of its weighted rows. Backlogs are
+    plain rows: they are for a reader, and for whoever asks whether there is any.
+    """
 
     def __init__(self, gates: Sequence[SourceGate]) -> None:
         units = sorted({gate.unit for gate in gates})
@@ -26,14 +53,26 @@ class SplitGate:
         self.first_size = sum(gate.first_size for gate in gates)
         self.waits = all(gate.waits for gate in gates)
         self._gates = tuple(gates)
-        self._shares = [1 / len(gates)] * len(gates)
+        self._costs = RowCosts(len(gates))
+        self._demand = [1.0] * len(gates)
+        self._size_a_row = [1.0] * len(gates)
+        self._left: list[float | None] = [None] * len(gates)
+        self._taken: deque[tuple[float, tuple[float, ...]]] = deque(maxlen=_REMEMBERED_BATCHES)
+
+    @property
+    def weights(self) -> tuple[float, ...]:
+        """What a row of each source counts in the budget."""
+        return self._costs.weights
 
     def apply(self, decision: Decision) -> None:
-        """Each source gets its share, at least 1."""
-        for gate, share in zip(self._gates, self._shares, strict=True):
-            size = max(decision.size * share, 1.0)
-            least = None if decision.min_size is None else min(decision.min_size * share, size)
-            gate.apply(Decision(size, decision.reason, least, decision.max_wait_s))
+        """Each source gets its part, at least 1."""
+        for gate, share, weight in zip(self._gates, self._shares(), self.weights, strict=True):
+            part = share / weight
+            # Gates round down, and the rounding of a product must not cost a row.
+            size = clamp(round(decision.size * part, 6))
+            least = None if decision.min_size is None else min(decision.min_size * part, size)
+            # A source sees its own queue only, and takes the others' to be as long for their parts.
+            gate.apply(replace(decision, size=size, min_size=least, item_s=decision.item_s / part))
 
     def restore(self) -> None:
         """Every source goes back to its own limit."""
@@ -41,27 +80,62 @@ class SplitGate:
             gate.restore()
 
     def admitted(self, sources: tuple[SourceRange, ...]) -> Admitted:
-        """The sum of what was taken, the oldest wait; the shares follow what is left."""
+        """The weighted sum of what was taken, the oldest wait; the next split follows what is left."""
         each = [gate.admitted(sources) for gate in self._gates]
-        weights = [_rows(a) + (a.backlog or 0.0) if math.isfinite(a.size) else 0.0 for a in each]
-        if sum(weights) > 0:
-            # The floor keeps a source that is empty now from being starved when it fills.
-            floor = 0.05 / len(weights)
-            self._shares = [floor + (1 - 0.05) * w / sum(weights) for w in weights]
+        sizes = tuple(a.size for a in each)
+        size = math.fsum(w * n for w, n in zip(self.weights, sizes, strict=True))
+        if math.isfinite(size):
+            self._taken.append((size, sizes))
+            demand = [self._awaited(i, a) for i, a in enumerate(each)]
+            # Where there is nothing at all, the last split is the best guess at the next.
+            self._demand = demand if any(demand) else self._demand
         waits = [a.wait_s for a in each if a.wait_s is not None]
-        backlogs = [a.backlog for a in each if a.backlog is not None]
         loads = [a for a in each if a.load is not None and a.size > 0]
         rows = sum(_rows(a) for a in loads)
+        knows_rows = self.unit == "rows" or all(a.rows is not None for a in each)
         return Admitted(
-            size=sum(a.size for a in each),
+            size=size,
             wait_s=max(waits) if waits else None,
-            backlog=sum(backlogs) if backlogs else None,
+            backlog=_backlog(each),
             load=sum((a.load or 0.0) * _rows(a) for a in loads) / rows if rows else None,
             part=next((a.part for a in each if a.part), None),
-            rows=sum(_rows(a) for a in each) if all(a.rows is not None for a in each) else None,
+            rows=sum(_rows(a) for a in each) if knows_rows else None,
         )
+
+    def learn(self, sample: BatchSample) -> None:
+        """What a batch of this mix took: news of what the rows of each source cost."""
+        if not sample.usable:
+            return
+        for size, sizes in reversed(self._taken):
+            if size == sample.size:
+                self._costs.add(sizes, sample.processing_s)
+                return
+
+    def _shares(self) -> list[float]:
+        """The parts of the budget, in weighted rows."""
+        costs = [w * d for w, d in zip(self.weights, self._demand, strict=True)]
+        total, count = math.fsum(costs), len(costs)
+        return [_KEPT / count + (1 - _KEPT) * cost / total for cost in costs]
+
+    def _awaited(self, source: int, admitted: Admitted) -> float:
+        """What a source should have next, in the gate's unit; where sizes are in cost, backlogs are in rows."""
+        if admitted.rows:
+            self._size_a_row[source] = admitted.size / admitted.rows
+        if admitted.backlog is None:
+            self._left[source] = None
+            return admitted.size
+        left, before = admitted.backlog * self._size_a_row[source], self._left[source]
+        self._left[source] = left
+        came = admitted.size if before is None else max(admitted.size + left - before, 0.0)
+        return left + came
+
+
+def _backlog(each: Sequence[Admitted]) -> float | None:
+    """What is left in all; None where a source cannot tell and no other has any, for that is not nothing."""
+    known = [a.backlog for a in each if a.backlog is not None]
+    total = math.fsum(known)
+    return total if total > 0 or len(known) == len(each) else None
 
 
 def _rows(admitted: Admitted) -> float:
-    """Backlogs are in rows, also where sizes are in cost."""
     return admitted.size if admitted.rows is None else admitted.rows

@@ -34,7 +34,8 @@ class WorkloadGate:
     def apply(self, decision: Decision) -> None:
         """Tell the source, keeping the partitions that a slower loop may have set."""
         partitions = self.mailbox.admission().partitions
-        self.mailbox.admit(Admission(decision.size, decision.min_size, decision.max_wait_s, partitions, unit=self.unit))
+        terms = (decision.size, decision.min_size, decision.max_wait_s)
+        self.mailbox.admit(Admission(*terms, partitions, self.unit, decision.item_s))
 
     def restore(self) -> None:
         """Back to the user's `maxRowsPerTrigger`, or to everything that has arrived."""

@@ -1,0 +1,70 @@
+"""The command `outage`."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.table import Table
+
+from penstock.bench.kafka.outage import PLAIN, OutageSpec, outage
+from penstock.cli.tables import console_here
+from penstock.cli.watch import stdout_to_stderr
+from penstock.units import parse_count
+
+
+def outage_command(
+    records: Annotated[str, typer.Option(metavar="N", help="How many records wait when the query comes back.")] = "1M",
+    arrivals: Annotated[
+        str, typer.Option(help="What goes on arriving meanwhile, in records a second.")
+    ] = "constant:rate=500/s",
+    slo: Annotated[str, typer.Option(help="The objective of a batch.")] = "2 s ± 10%",
+    controllers: Annotated[str, typer.Option(help="Who drains; plain is Spark alone.")] = "plain,pmbaf",
+    rounds: Annotated[int, typer.Option(help="How often each of them does.")] = 3,
+    out: Annotated[Path | None, typer.Option(metavar="DIR", help="Keep the journals here.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object, nothing else.")] = False,
+) -> None:
+    """A backlog on a real Kafka broker, drained by plain Spark and by Penstock: first batch, time, latency, lag."""
+    spec = OutageSpec(
+        records=round(parse_count(records, "records")),
+        arrivals=arrivals,
+        slo=slo,
+        contenders=tuple(name.strip() for name in controllers.split(",") if name.strip()) or (PLAIN,),
+        rounds=rounds,
+    )
+    console = console_here()
+    with tempfile.TemporaryDirectory(prefix="penstock-outage-") as folder, stdout_to_stderr():
+        found = outage(spec, out or Path(folder), lambda line: typer.echo(f"penstock: {line}", err=True))
+    if as_json:
+        typer.echo(json.dumps(found, ensure_ascii=False))
+        return
+    console.print(_table(found))
+
+
+def _table(found: dict[str, Any]) -> Table:
+    title = f"{found['spec']['records']:,} records after an outage, {found['spec']['slo']}"
+    table = Table(title=title, title_justify="left")
+    heads = ("", "first batch", "largest", "drain", "to plain", "caught up", "mean batch", "longest", "I-SLH", "once")
+    for head in heads:
+        table.add_column(head, justify="left" if head == "" else "right")
+    for row in found["contenders"]:
+        table.add_row(
+            row["contender"],
+            f"{row['first_batch']:,}",
+            f"{row['largest_batch']:,}",
+            _seconds(row["drain_s"]),
+            "–" if row["drain_ratio"] is None else f"{row['drain_ratio']:.2f}",
+            _seconds(row["caught_up_s"]),
+            _seconds(row["processing_mean_s"]),
+            _seconds(row["processing_max_s"]),
+            f"{row['i_slh']:.0f}%",
+            "yes" if row["counted_once"] else "NO",
+        )
+    return table
+
+
+def _seconds(value: float | None) -> str:
+    return "–" if value is None else f"{value:.1f} s"

@@ -1,0 +1,366 @@
+import com.fasterxml.jackson.databind.ObjectMapper;
+import java.lang.reflect.Field;
+import java.lang.reflect.Method;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.Collections;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+import org.apache.spark.sql.connector.read.streaming.CompositeReadLimit;
+import org.apache.spark.sql.connector.read.streaming.ReadLimit;
+import org.apache.spark.sql.connector.read.streaming.ReadMinRows;
+import org.apache.spark.sql.internal.SQLConf;
+import org.apache.spark.sql.streaming.SourceProgress;
+
+/**
+ * What Spark's engine does not offer in public: the sources of a running query, their read limits, and what its batch
+ * took. All by reflection, in one place; compiled like the probe.
+ */
+public class Engine {
+  private static final ObjectMapper JSON = new ObjectMapper();
+
+  /** Trigger and sources of a query, each source with its class, its read limit and its options. */
+  public static String describe(Object execution) throws Exception {
+    Map answer = new LinkedHashMap();
+    Object trigger = call(execution, "trigger");
+    answer.put("execution", execution.getClass().getSimpleName());
+    answer.put("trigger", trigger.getClass().getSimpleName().replace("$", ""));
+    answer.put("interval_ms", find(trigger.getClass(), "intervalMs") == null ? null : field(trigger, "intervalMs"));
+    answer.put("checkpoint", String.valueOf(call(execution, "resolvedCheckpointRoot")));
+    SQLConf conf = (SQLConf) call(call(call(execution, "sparkSession"), "sessionState"), "conf");
+    answer.put("manager", conf.getConfString("spark.sql.streaming.checkpointFileManagerClass", ""));
+    answer.put("cores", Integer.valueOf(
+        ((org.apache.spark.SparkContext) call(call(execution, "sparkSession"), "sparkContext")).defaultParallelism()));
+    List list = new ArrayList();
+    Object[] sources = sources(execution);
+    for (int i = 0; i < sources.length; i++) {
+      Map source = new LinkedHashMap();
+      source.put("class", sources[i].getClass().getSimpleName());
+      source.put("text", String.valueOf(sources[i]));
+      source.put("limit", String.valueOf(limits(execution).apply(sources[i])));
+      source.put("options", options(execution, sources[i]));
+      list.add(source);
+    }
+    answer.put("sources", list);
+    return JSON.writeValueAsString(answer);
+  }
+
+  /** The source's read limit as it is now, to be given back to `setLimit`. */
+  public static Object limit(Object execution, int source) throws Exception {
+    return limits(execution).apply(sources(execution)[source]);
+  }
+
+  public static void setLimit(Object execution, int source, Object limit) throws Exception {
+    find(execution.getClass(), "uniqueSources").set(
+        execution, limits(execution).updated(sources(execution)[source], limit));
+  }
+
+  /**
+   * The limit that the user had, from the text that `gated` left in the reader's options: files:N, bytes:N, rows:N or
+   * none. A minimum of rows that the user asked for is still in the limit in force.
+   */
+  public static Object parseLimit(String text, Object inForce) {
+    long number = text.equals("none") ? 0 : Long.parseLong(text.substring(text.indexOf(':') + 1));
+    if (text.startsWith("files:")) {
+      return ReadLimit.maxFiles((int) number);
+    }
+    if (text.startsWith("bytes:")) {
+      return ReadLimit.maxBytes(number);
+    }
+    ReadLimit least = least(inForce);
+    if (text.startsWith("rows:")) {
+      ReadLimit most = ReadLimit.maxRows(number);
+      return least == null ? most : ReadLimit.compositeLimit(new ReadLimit[] {least, most});
+    }
+    return least == null ? ReadLimit.allAvailable() : least;
+  }
+
+  private static ReadLimit least(Object limit) {
+    ReadLimit[] parts = limit instanceof CompositeReadLimit
+        ? ((CompositeReadLimit) limit).getReadLimits() : new ReadLimit[] {(ReadLimit) limit};
+    for (int i = 0; i < parts.length; i++) {
+      if (parts[i] instanceof ReadMinRows) {
+        return parts[i];
+      }
+    }
+    return null;
+  }
+
+  public static Object maxFiles(long files) {
+    return ReadLimit.maxFiles((int) Math.min(files, Integer.MAX_VALUE));
+  }
+
+  public static Object maxBytes(long bytes) {
+    return ReadLimit.maxBytes(bytes);
+  }
+
+  /** At most so many rows; with a minimum, not before that many are there or the delay since the last batch is over. */
+  public static Object rows(long most, long least, long delayMs) {
+    ReadLimit upper = ReadLimit.maxRows(most);
+    return least <= 0 ? upper : ReadLimit.compositeLimit(new ReadLimit[] {ReadLimit.minRows(least, delayMs), upper});
+  }
+
+  /** A small limit that this source is known to honour, to begin with; null where none is known or one is in force. */
+  public static Object firstLimit(Object execution, int source, long files, long rows) throws Exception {
+    String kind = sources(execution)[source].getClass().getSimpleName();
+    boolean unlimited = limit(execution, source).equals(ReadLimit.allAvailable());
+    if (unlimited && kind.equals("KafkaMicroBatchStream")) {
+      return ReadLimit.maxRows(rows);
+    }
+    return unlimited && kind.equals("FileStreamSource") ? maxFiles(files) : null;
+  }
+
+  /** The running query of an id, whatever its session; null where another run has taken its place. */
+  public static Object execution(Object sharedState, String queryId, String runId) throws Exception {
+    Object found = ((Map) field(sharedState, "activeStreamingQueries")).get(java.util.UUID.fromString(queryId));
+    return found != null && String.valueOf(call(found, "runId")).equals(runId) ? found : null;
+  }
+
+  /** The lock under which the engine plans a batch. */
+  public static java.util.concurrent.locks.Lock planningLock(Object execution) throws Exception {
+    return (java.util.concurrent.locks.Lock) field(execution, "awaitProgressLock");
+  }
+
+  public static boolean active(Object execution) throws Exception {
+    return ((Boolean) call(execution, "isActive")).booleanValue();
+  }
+
+  public static int sourceCount(Object execution) throws Exception {
+    return sources(execution).length;
+  }
+
+  /** The end offsets of a Kafka source as it last saw them: the same object until it looks again; else null. */
+  public static Object latest(Object execution, int source) throws Exception {
+    Object stream = sources(execution)[source];
+    return find(stream.getClass(), "latestPartitionOffsets") == null ? null : field(stream, "latestPartitionOffsets");
+  }
+
+  public static boolean hasEndOffsets(Object execution, int source) throws Exception {
+    return find(sources(execution)[source].getClass(), "latestPartitionOffsets") != null;
+  }
+
+  public static String latestJson(Object execution, int source) throws Exception {
+    Object offset = latest(execution, source) == null ? null : call(sources(execution)[source], "reportLatestOffset");
+    return offset == null ? null : String.valueOf(call(offset, "json"));
+  }
+
+  /** The retention of each topic in ms as the broker says, -1 for one that keeps all; asked by the source's own client. */
+  public static String retention(Object execution, int source, Collection topics, long timeoutMs) throws Exception {
+    Object admin = call(field(sources(execution)[source], "kafkaOffsetReader"), "admin");
+    ClassLoader loader = admin.getClass().getClassLoader();
+    Class resource = Class.forName("org.apache.kafka.common.config.ConfigResource", true, loader);
+    Class kind = Class.forName("org.apache.kafka.common.config.ConfigResource$Type", true, loader);
+    Object topicKind = kind.getField("TOPIC").get(null);
+    Class client = Class.forName("org.apache.kafka.clients.admin.Admin", true, loader);
+    Map answer = new LinkedHashMap();
+    java.util.Iterator names = topics.iterator();
+    while (names.hasNext()) {
+      Object name = names.next();
+      Object wanted = resource.getConstructor(new Class[] {kind, String.class}).newInstance(new Object[] {topicKind, name});
+      Object result = client.getMethod("describeConfigs", new Class[] {Collection.class})
+          .invoke(admin, new Object[] {Collections.singleton(wanted)});
+      Object future = result.getClass().getMethod("all", new Class[0]).invoke(result, new Object[0]);
+      Map configs = (Map) future.getClass().getMethod("get", new Class[] {long.class, TimeUnit.class})
+          .invoke(future, new Object[] {Long.valueOf(timeoutMs), TimeUnit.MILLISECONDS});
+      Object entry = call(configs.get(wanted), "get", "retention.ms");
+      answer.put(name, entry == null ? null : Long.valueOf(String.valueOf(call(entry, "value"))));
+    }
+    return JSON.writeValueAsString(answer);
+  }
+
+  /** What a batch took from each source, when its trigger began, and whether this run planned it. */
+  public static void snapshot(Object execution, long batchId, Map into, Collection weighed) throws Exception {
+    Object context = call(execution, "getLatestExecutionContext");
+    if (((Number) call(context, "batchId")).longValue() != batchId) {
+      return;
+    }
+    scala.collection.Map from = (scala.collection.Map) call(context, "startOffsets");
+    scala.collection.Map to = (scala.collection.Map) call(context, "endOffsets");
+    into.put("trigger_ms", field(context, "currentTriggerStartTimestamp"));
+    into.put("planned", Boolean.valueOf(
+        ((scala.collection.Map) field(context, "currentDurationsMs")).contains("latestOffset")));
+    List list = new ArrayList();
+    Object[] sources = sources(execution);
+    for (int i = 0; i < sources.length; i++) {
+      Map source = new LinkedHashMap();
+      source.put("start", json(from.get(sources[i])));
+      source.put("end", json(to.get(sources[i])));
+      if (find(sources[i].getClass(), "metadataLog") != null) {
+        String first = json(from.get(sources[i]));
+        String last = json(to.get(sources[i]));
+        source.put("files", Long.valueOf(files(sources[i], first, last)));
+        if (weighed.contains(Integer.valueOf(i))) {
+          source.put("bytes", Long.valueOf(bytes(execution, sources[i], first, last)));
+        }
+        // Null where none is left, but also where the source keeps no list: with availableNow, or when few are left.
+        Object unread = field(sources[i], "unreadFiles");
+        source.put("backlog", unread == null ? null : Long.valueOf(((scala.collection.Seq) unread).size()));
+      }
+      source.put("latest", latestJson(execution, i));
+      list.add(source);
+    }
+    // The stream may have moved on while this was read: then the reading is worthless.
+    if (((Number) call(call(execution, "getLatestExecutionContext"), "batchId")).longValue() == batchId) {
+      into.put("sources", list);
+    }
+  }
+
+  /** Files that a finished batch took from each source, null for a source that reads none: for a job seen too late. */
+  public static List files(Object execution, SourceProgress[] taken) throws Exception {
+    List list = new ArrayList();
+    Object[] sources = execution == null ? new Object[0] : sources(execution);
+    for (int i = 0; i < sources.length && sources.length == taken.length; i++) {
+      boolean reads = find(sources[i].getClass(), "metadataLog") != null;
+      list.add(reads ? Long.valueOf(files(sources[i], taken[i].startOffset(), taken[i].endOffset())) : null);
+    }
+    return list;
+  }
+
+  private static long files(Object source, String start, String end) throws Exception {
+    Object[] batches = entries(source, start, end);
+    long count = 0;
+    for (int i = 0; i < batches.length; i++) {
+      count += ((Object[]) ((scala.Tuple2) batches[i])._2()).length;
+    }
+    return count;
+  }
+
+  /** The size of the files that a batch took, asked of the file system: a call a file, so only where it is wanted. */
+  private static long bytes(Object execution, Object source, String start, String end) throws Exception {
+    Object[] batches = entries(source, start, end);
+    org.apache.hadoop.conf.Configuration conf = (org.apache.hadoop.conf.Configuration)
+        call(call(call(execution, "sparkSession"), "sessionState"), "newHadoopConf");
+    long sum = 0;
+    for (int i = 0; i < batches.length; i++) {
+      Object[] files = (Object[]) ((scala.Tuple2) batches[i])._2();
+      for (int j = 0; j < files.length; j++) {
+        org.apache.hadoop.fs.Path path =
+            new org.apache.hadoop.fs.Path(new java.net.URI(String.valueOf(call(files[j], "path"))));
+        sum += path.getFileSystem(conf).getFileStatus(path).getLen();
+      }
+    }
+    return sum;
+  }
+
+  private static Object[] entries(Object source, String start, String end) throws Exception {
+    long first = start == null ? 0 : logOffset(start) + 1;
+    if (end == null || logOffset(end) < first) {
+      return new Object[0];
+    }
+    Object log = field(source, "metadataLog");
+    Method get = log.getClass().getMethod("get", new Class[] {scala.Option.class, scala.Option.class});
+    return (Object[]) get.invoke(
+        log, new Object[] {new scala.Some(Long.valueOf(first)), new scala.Some(Long.valueOf(logOffset(end)))});
+  }
+
+  private static long logOffset(String offset) throws Exception {
+    Map offsetJson = (Map) JSON.readValue(offset, Map.class);
+    return ((Number) offsetJson.get("logOffset")).longValue();
+  }
+
+  private static String json(scala.Option offset) throws Exception {
+    return offset.isEmpty() ? null : String.valueOf(call(offset.get(), "json"));
+  }
+
+  private static Map options(Object execution, Object source) throws Exception {
+    Map answer = new LinkedHashMap();
+    if (find(source.getClass(), "options") == null) {
+      return answer;
+    }
+    Object options = field(source, "options");
+    if (options == null) {
+      options = plannedOptions(execution, source);
+    }
+    if (options instanceof Map) {
+      answer.putAll((Map) options);
+    } else if (options instanceof scala.collection.Map) {
+      scala.collection.Iterator entries = ((scala.collection.Map) options).iterator();
+      while (entries.hasNext()) {
+        scala.Tuple2 entry = (scala.Tuple2) entries.next();
+        answer.put(entry._1(), entry._2());
+      }
+    }
+    return answer;
+  }
+
+  /** Scala clears a field that only lazy values use once those are made, but the plan still has the options. */
+  private static Object plannedOptions(Object execution, Object source) throws Exception {
+    scala.collection.Iterator leaves =
+        ((scala.collection.Seq) call(call(execution, "logicalPlan"), "collectLeaves")).iterator();
+    while (leaves.hasNext()) {
+      Object leaf = leaves.next();
+      if (find(leaf.getClass(), "relation") != null && find(leaf.getClass(), "stream") != null
+          && field(leaf, "stream") == source) {
+        return field(field(leaf, "relation"), "options");
+      }
+    }
+    return null;
+  }
+
+  /** The sources with a limit, in the order in which progress events list them. */
+  private static Object[] sources(Object execution) throws Exception {
+    List list = new ArrayList();
+    scala.collection.Iterator ordered = ((scala.collection.Seq) call(execution, "sources")).iterator();
+    while (ordered.hasNext()) {
+      Object source = ordered.next();
+      scala.collection.Iterator keys = limits(execution).keysIterator();
+      while (keys.hasNext()) {
+        Object key = keys.next();
+        // With availableNow a source that does not support it is wrapped.
+        boolean same = key == source || (find(key.getClass(), "delegate") != null && field(key, "delegate") == source);
+        if (same && !list.contains(key)) {
+          list.add(key);
+        }
+      }
+    }
+    return list.toArray();
+  }
+
+  private static scala.collection.immutable.Map limits(Object execution) throws Exception {
+    return (scala.collection.immutable.Map) field(execution, "uniqueSources");
+  }
+
+  private static Object call(Object target, String name, String argument) throws Exception {
+    return target.getClass().getMethod(name, new Class[] {String.class}).invoke(target, new Object[] {argument});
+  }
+
+  public static Object call(Object target, String name) throws Exception {
+    Method method = null;
+    for (Class type = target.getClass(); type != null && method == null; type = type.getSuperclass()) {
+      try {
+        method = type.getDeclaredMethod(name, new Class[0]);
+      } catch (NoSuchMethodException absent) {
+        method = null;
+      }
+    }
+    if (method == null) {
+      throw new NoSuchMethodException(target.getClass().getName() + "." + name);
+    }
+    method.setAccessible(true);
+    return method.invoke(target, new Object[0]);
+  }
+
+  private static Object field(Object target, String name) throws Exception {
+    Field field = find(target.getClass(), name);
+    if (field == null) {
+      throw new NoSuchFieldException(target.getClass().getName() + "." + name);
+    }
+    return field.get(target);
+  }
+
+  private static Field find(Class type, String name) {
+    for (Class at = type; at != null; at = at.getSuperclass()) {
+      Field[] fields = at.getDeclaredFields();
+      for (int i = 0; i < fields.length; i++) {
+        // Scala mangles a private field that a trait or subclass shares: package$Class$$name.
+        if (fields[i].getName().equals(name) || fields[i].getName().endsWith("$$" + name)) {
+          fields[i].setAccessible(true);
+          return fields[i];
+        }
+      }
+    }
+    return null;
+  }
+}

@@ -1,0 +1,117 @@
+"""`attach_all`: close the loop around every query, as it starts."""
+
+from __future__ import annotations
+
+import fnmatch
+import logging
+import re
+import threading
+from collections.abc import Sequence
+from types import TracebackType
+from typing import Any
+
+from pyspark import SparkContext
+from pyspark.sql import SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
+
+from penstock.control import registry
+from penstock.errors import BadInputError, PenstockError, UnsupportedError
+from penstock.slo import Slo
+from penstock.spark.attach import attach
+from penstock.spark.handle import Handle
+from penstock.spark.monitor import Monitor
+from penstock.spark.reader import FIRST_FILES, FIRST_ROWS
+
+log = logging.getLogger("penstock")
+
+# Settings of `attach` that no controller knows.
+_OPTIONS = ("unit", "max_lag", "observe", "warm_up_batches", "patience", "labels")
+
+
+def attach_all(
+    spark: SparkSession,
+    slo: Slo | str,
+    controller: str = "pmbaf",
+    *,
+    names: str | Sequence[str] | None = None,
+    first_rows: int = FIRST_ROWS,
+    first_files: int = FIRST_FILES,
+    **settings: Any,
+) -> Attached:
+    """Keep every query of this application within the SLO: those that run now, and each one as it starts.
+
+    ::
+
+        with penstock.attach_all(spark, "1 s ± 10%", names="orders-*") as attached:
+            spark.streams.awaitAnyTermination()
+
+    `names` are patterns of query names (`orders-*`); by default every query. A query that starts without a limit gets
+    `first_rows` (Kafka) or `first_files` before its first batch is planned, so that no backlog comes through at once,
+    and is then steered as by `attach`; after a restart from the size that its journal ended with. A query whose source
+    has no limit is left alone, and the log says so. Further settings are those of `attach`.
+    """
+    context = SparkContext._active_spark_context
+    if not hasattr(spark, "_jsparkSession") or context is None:
+        raise UnsupportedError("this is not a classic Spark session in this process; Spark Connect is not supported")
+    if first_rows < 1 or first_files < 1:
+        raise BadInputError("first_rows", first_rows, "the first batch must admit something", "give 1 or more")
+    for wrong in {"size", "journal"} & set(settings):
+        raise BadInputError(wrong, settings[wrong], "belongs to one query", "leave it out, or attach to each query")
+    objective = Slo.parse(slo) if isinstance(slo, str) else slo
+    # A mistake is told here, and not in the log when a query starts.
+    registry.create(controller, objective, 1.0, live=True, **{k: v for k, v in settings.items() if k not in _OPTIONS})
+    patterns = ["*"] if names is None else [names] if isinstance(names, str) else list(names)
+    attached = Attached(spark, Monitor.of(context), objective, controller, settings)
+    attached._begin("|".join(fnmatch.translate(pattern) for pattern in patterns), first_files, first_rows)
+    return attached
+
+
+class Attached:
+    """What `attach_all` has attached so far. `stop()`, or the end of the `with` block, detaches all of it."""
+
+    def __init__(
+        self, spark: SparkSession, monitor: Monitor, slo: Slo, controller: str, settings: dict[str, Any]
+    ) -> None:
+        self._spark = spark
+        self._monitor = monitor
+        self._slo = slo
+        self._controller = controller
+        self._settings = settings
+        self._handles: dict[str, Handle] = {}
+        self._lock = threading.Lock()
+
+    @property
+    def handles(self) -> tuple[Handle, ...]:
+        """The handle of every query that was attached, also of those that have stopped."""
+        return tuple(self._handles.values())
+
+    def stop(self) -> None:
+        """Take no further query, and detach from all."""
+        self._monitor.welcome(self._spark, "", 1, 1, None)
+        for handle in self.handles:
+            handle.detach()
+
+    def __enter__(self) -> Attached:
+        """The object itself."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Stop."""
+        self.stop()
+
+    def _begin(self, names: str, files: int, rows: int) -> None:
+        self._monitor.welcome(self._spark, names, files, rows, self._take)
+        for query in self._spark.streams.active:
+            if re.match(names, query.name or ""):
+                self._take(query)
+
+    def _take(self, query: StreamingQuery) -> None:
+        try:
+            with self._lock:
+                known = self._handles.get(str(query.id))
+                if known is None or not known.active:
+                    self._handles[str(query.id)] = attach(query, self._slo, self._controller, **self._settings)
+        except PenstockError as error:
+            log.warning("penstock: query %s is left alone: %s", query.name or query.id, error)

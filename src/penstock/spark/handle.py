@@ -1,0 +1,284 @@
+"""The handle: a closed loop around one query, over all its runs."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from pyspark.sql.streaming.query import StreamingQuery
+
+from penstock.errors import PenstockError, UnsupportedError
+from penstock.journal import Journal, Recording, read
+from penstock.loop import Loop
+from penstock.metrics import summarise
+from penstock.sample import BatchSample, Decision
+from penstock.slo import Slo
+from penstock.spark.faults import hint
+from penstock.spark.gates import KafkaGate, SourceGate, SplitGate, WorkloadGate, gates_of
+from penstock.spark.jvm import LiveQuery
+from penstock.spark.monitor import Monitor
+from penstock.spark.progress import Progress, parse_job_end, parse_progress
+from penstock.spark.sampler import Sampler
+
+log = logging.getLogger("penstock")
+
+_IDLE_BATCHES = 5
+_LAST_EVENTS_S = 5.0
+_FUTURE_S = 60.0
+_FEW_ROWS = 1000
+_MANY_PARTITIONS = 8
+
+
+class Handle:
+    """A closed loop around one query. `detach()` opens it again.
+
+    When the query stops, the loop is open and the handle waits: a later run of the same query (the same checkpoint, in
+    the same application) is gated from its first batch on, with what was learned before. `again` makes the gate, the
+    sampler and the journal of such a run.
+    """
+
+    gives_way = False
+
+    def __init__(
+        self,
+        query: StreamingQuery,
+        live: LiveQuery,
+        monitor: Monitor,
+        loop: Loop,
+        sampler: Sampler,
+        path: Path,
+        again: Callable[[LiveQuery], tuple[SourceGate, Sampler, Journal]],
+    ) -> None:
+        self.query = query
+        self.journal_path = path
+        self._live = live
+        self._monitor = monitor
+        self._loop = loop
+        self._sampler = sampler
+        self._again = again
+        self._over_for_good = False
+        self._asked_retention = False
+        self._said: set[str] = set()
+        self._lock = threading.RLock()
+        self._ended: str | None = None
+        self._untold_s = 0.0
+        self._over = threading.Event()
+        self._idle: deque[float] = deque(maxlen=_IDLE_BATCHES)
+
+    @property
+    def slo(self) -> Slo:
+        """The objective."""
+        return self._loop.slo
+
+    @property
+    def decision(self) -> Decision:
+        """The decision now in force, with its reason."""
+        return self._loop.decision
+
+    @property
+    def active(self) -> bool:
+        """Whether the loop is closed."""
+        return self._ended is None
+
+    @property
+    def ended(self) -> str | None:
+        """Why the loop is open, or None while it is closed."""
+        return self._ended
+
+    def recording(self) -> Recording:
+        """Everything journaled so far."""
+        return read(self.journal_path)
+
+    def summary(self) -> dict[str, Any]:
+        """The SLO metrics so far, of everything in the journal's file."""
+        return summarise(self.recording().samples, self.slo)
+
+    def set_partitions(self, partitions: int) -> None:
+        """Cut the next batches into so many partitions; only our own source can change them while it runs."""
+        if not isinstance(self._loop.gate, WorkloadGate):
+            raise UnsupportedError("only a source of penstock.read_workload changes its partitions while it runs")
+        self._loop.gate.set_partitions(partitions)
+        self._loop.journal.event("partitions", partitions=partitions)
+
+    def detach(self) -> None:
+        """Give the user's own limits back and stop watching; the query goes on."""
+        if self.active and self._live.stopped():
+            # Its last batches and its end are still on the way, and belong in the journal.
+            self._over.wait(_LAST_EVENTS_S)
+        self._end("detached by the user", for_good=True)
+
+    def __enter__(self) -> Handle:
+        """The handle itself."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Detach."""
+        self.detach()
+
+    def on_event(self, event: dict[str, Any]) -> None:
+        """One event of the probe; called by the monitor's thread."""
+        began_s = time.perf_counter()
+        with self._lock:
+            if self._ended is not None:
+                return
+            kind = event["kind"]
+            if kind == "job":
+                self._observe(self._sampler.job_ended(parse_job_end(event)), began_s)
+            elif kind == "progress":
+                self._progress(parse_progress(event["progress"], event.get("files") or ()), began_s)
+            elif kind == "offsets":
+                self._see_ends(event)
+            elif kind == "terminated":
+                if event.get("error"):
+                    self._failed(str(event["error"]))
+                self._end("the query has stopped")
+            elif kind == "fault":
+                self._loop.journal.event("monitor-fault", error=event.get("error"))
+
+    def on_started(self, query: StreamingQuery) -> None:
+        """The query runs again: close the loop around the new run."""
+        with self._lock:
+            if self._over_for_good or self._ended is None:
+                return
+            try:
+                live = self._monitor.live(query)
+                gate, sampler, journal = self._again(live)
+            except PenstockError as error:
+                log.warning("penstock: a later run of %s is left alone: %s", self._live.name or self._live.id, error)
+                self._end(str(error), for_good=True)
+                return
+            self.query, self._live, self._sampler = query, live, sampler
+            self._ended, self.gives_way = None, True
+            self._over.clear()
+            self._monitor.watch(live, self)
+            self._loop.resume(gate, journal)
+
+    def on_lost(self, why: str) -> None:
+        """The session is gone, or another handle has taken over."""
+        self._end(why, for_good=True)
+
+    def _begin(self) -> None:
+        if any(source.limit == "All Available" for source in self._live.sources) and not self._loop.observe_only:
+            self._say(
+                "first-batch-ungated",
+                "Spark plans the first batch of a start before attach can limit it, so that one takes the whole "
+                "backlog; write penstock.gated(spark.readStream...) where the query is built, or call "
+                "penstock.attach_all(spark, ...) before it starts",
+            )
+        if not self._live.checkpoint.startswith("file:") and self._live.fast:
+            self._say(
+                "remote-checkpoint",
+                f"the checkpoint {self._live.checkpoint} is not on a local disk, and profile 'fast' was made and "
+                "tested for local ones; write penstock.configure(builder, profile='safe')",
+            )
+        with self._lock:
+            self._monitor.watch(self._live, self)
+            self._loop.start()
+
+    def _failed(self, error: str) -> None:
+        advice = hint(error, [source.options for source in self._live.sources])
+        if advice is not None:
+            log.warning("penstock: the query has failed: %s", advice)
+        self._loop.journal.event("query-failed", error=error[:2000], **({} if advice is None else {"hint": advice}))
+
+    def _progress(self, progress: Progress, began_s: float) -> None:
+        sample = self._sampler.progressed(progress)
+        self._observe(sample, began_s)
+        if sample is None:
+            return
+        gate = self._loop.gate
+        if isinstance(gate, SplitGate) and sample.usable:
+            gate.learn(sample)
+        if not self._asked_retention:
+            # Only now are the topics known; in a thread of its own, since a broker may not answer.
+            self._asked_retention = True
+            threading.Thread(target=self._learn_retention, name="penstock-retention", daemon=True).start()
+        self._warn_of_idle_interval(sample)
+        self._warn_of_partitions(progress)
+        if progress.newest_s is not None and progress.newest_s > progress.started_s + _FUTURE_S:
+            self._say_once(
+                "future-timestamps",
+                f"event times lie up to {progress.newest_s - progress.started_s:,.0f} s in the future: they count as "
+                "not having waited, and they push the watermark, which may drop what comes on time",
+            )
+
+    def _see_ends(self, event: dict[str, Any]) -> None:
+        for gate in gates_of(self._loop.gate):
+            if isinstance(gate, KafkaGate) and gate.source == event["source"]:
+                same_ms = event.get("same_until_ms")
+                gate.see_ends(event["latest"], event["at_ms"] / 1e3, None if same_ms is None else same_ms / 1e3)
+
+    def _learn_retention(self) -> None:
+        """Ask the broker how long it keeps what is not read: the guard must know."""
+        for gate in gates_of(self._loop.gate):
+            if not isinstance(gate, KafkaGate):
+                continue
+            try:
+                found = self._live.retention_s(gate.source, gate.topics())
+            except Exception as error:
+                self._loop.journal.event("retention-unknown", why=f"the broker did not tell: {error!r}"[:500])
+                continue
+            for topic, retention_s in found.items():
+                if retention_s is not None:
+                    self._loop.guard.limit(retention_s)
+                    self._loop.journal.event("retention", topic=topic, seconds=retention_s)
+
+    def _observe(self, sample: BatchSample | None, began_s: float) -> None:
+        if sample is None:
+            return
+        told_s = self._untold_s + time.perf_counter() - began_s
+        self._loop.observe(sample, control_s=told_s)
+        # A record is written before its own work ends; the rest is told with the next one, so that the sum is right.
+        self._untold_s += time.perf_counter() - began_s - told_s
+
+    def _warn_of_idle_interval(self, sample: BatchSample) -> None:
+        interval_s = self._live.interval_s
+        if interval_s <= 0 or sample.backlog is None or sample.processing_s > interval_s / 2:
+            self._idle.clear()
+            return
+        self._idle.append(sample.backlog)
+        if len(self._idle) == _IDLE_BATCHES and self._idle[-1] > self._idle[0]:
+            self._say_once(
+                "idle-interval",
+                f"the trigger waits {interval_s:g} s but a batch takes {sample.processing_s:.2g} s, and the backlog "
+                "grows: the machine is idle while data waits; write .trigger(processingTime='0 seconds') instead",
+            )
+
+    def _warn_of_partitions(self, progress: Progress) -> None:
+        partitions = progress.state_partitions or 0
+        if partitions >= _MANY_PARTITIONS * self._live.cores and 0 < progress.items < _FEW_ROWS * partitions:
+            self._say_once(
+                "many-partitions",
+                f"the state of this query is cut into {partitions} partitions on {self._live.cores} cores, and a batch "
+                f"of {progress.items:,} rows pays for all of them; set spark.sql.shuffle.partitions to a small "
+                "multiple of the cores and start with a new checkpoint, since the old one keeps the number",
+            )
+
+    def _say_once(self, name: str, why: str) -> None:
+        if name not in self._said:
+            self._said.add(name)
+            self._say(name, why)
+
+    def _say(self, name: str, why: str) -> None:
+        log.warning("penstock: %s", why)
+        self._loop.journal.event(name, why=why)
+
+    def _end(self, why: str, *, for_good: bool = False) -> None:
+        with self._lock:
+            self._over_for_good |= for_good
+            if self._ended is None:
+                self._ended = why
+                self._loop.stop(why)
+                self._loop.journal.close()
+                self._monitor.unwatch(self._live)
+            if for_good:
+                self._monitor.unfollow(self._live, self)
+        self._over.set()

@@ -1,0 +1,53 @@
+from __future__ import annotations
+
+import pytest
+
+from penstock.bench.kafka.outage import OutageSpec, caught_up, measure
+from penstock.errors import BadInputError
+from penstock.sample import BatchSample
+from penstock.slo import Slo
+
+SLO = Slo.parse("2 s ± 10%")
+
+
+def batch(number: int, items: int, started_s: float, processing_s: float, wait_s: float) -> BatchSample:
+    return BatchSample(
+        batch_id=number,
+        size=items,
+        items=items,
+        processing_s=processing_s,
+        wait_s=wait_s,
+        started_s=started_s,
+        backlog=max(1000 - items, 0),
+    )
+
+
+def test_the_drain_ends_with_the_batch_that_takes_the_last_of_the_backlog():
+    samples = [
+        batch(0, 100, 100.0, 0.5, 1.0),
+        batch(1, 500, 100.5, 2.0, 1.5),
+        batch(2, 500, 102.5, 2.5, 3.5),
+        batch(3, 80, 105.0, 1.0, 2.0),
+    ]
+    row = measure(samples, records=1000, slo=SLO, began_s=99.0)
+    assert (row["drain_s"], row["caught_up_s"], row["batches"]) == (6.0, 7.0, 3)
+    assert (row["first_batch"], row["largest_batch"]) == (100, 500)
+    # Of the batches before the last one: 0.5 s missed, 2 s met.
+    assert row["b_slh"] == 50.0
+    assert row["i_slh"] == pytest.approx(100 * 500 / 600)
+    assert row["lag_max_s"] == 6.0
+
+
+def test_who_never_drains_has_no_time():
+    row = measure([batch(0, 100, 100.0, 0.5, 1.0)], records=1000, slo=SLO, began_s=99.0)
+    assert (row["drain_s"], row["caught_up_s"]) == (None, None)
+    assert caught_up([], 1000, SLO) is None
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"records": 0}, {"rounds": 0}, {"slo": "soon"}, {"contenders": ("pmbag",)}, {"arrivals": "constant:rate=0"}],
+)
+def test_a_mistake_is_told_before_anything_starts(wrong: dict[str, object]):
+    with pytest.raises(BadInputError):
+        OutageSpec(**wrong)  # type: ignore[arg-type]
