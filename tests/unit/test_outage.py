@@ -44,9 +44,24 @@ def test_who_never_drains_has_no_time():
     assert caught_up([], 1000, SLO) is None
 
 
+def test_without_a_backlog_every_batch_is_judged_end_to_end():
+    slo = Slo.parse("<= 3 s end-to-end")
+    samples = [batch(0, 10, 0.0, 1.0, 1.0), batch(1, 30, 1.0, 1.0, 2.5), batch(2, 60, 2.0, 1.0, 1.5)]
+    row = measure(samples, records=0, slo=slo, began_s=0.0)
+    assert row["i_slh"] == pytest.approx(70.0)
+    assert (row["end_to_end_mean_s"], row["lag_max_s"]) == (pytest.approx(8 / 3), 3.5)
+
+
 @pytest.mark.parametrize(
     "wrong",
-    [{"records": 0}, {"rounds": 0}, {"slo": "soon"}, {"contenders": ("pmbag",)}, {"arrivals": "constant:rate=0"}],
+    [
+        {"records": -1},
+        {"after_s": 0},
+        {"rounds": 0},
+        {"slo": "soon"},
+        {"contenders": ("pmbag",)},
+        {"arrivals": "constant:rate=0"},
+    ],
 )
 def test_a_mistake_is_told_before_anything_starts(wrong: dict[str, object]):
     with pytest.raises(BadInputError):

@@ -13,7 +13,7 @@ from rich.table import Table
 from penstock.bench.kafka.outage import PLAIN, OutageSpec, outage
 from penstock.cli.tables import console_here
 from penstock.cli.watch import stdout_to_stderr
-from penstock.units import parse_count
+from penstock.units import parse_count, parse_duration_s
 
 
 def outage_command(
@@ -24,6 +24,7 @@ def outage_command(
     slo: Annotated[str, typer.Option(help="The objective of a batch.")] = "2 s ± 10%",
     controllers: Annotated[str, typer.Option(help="Who drains; plain is Spark alone.")] = "plain,pmbaf",
     rounds: Annotated[int, typer.Option(help="How often each of them does.")] = 3,
+    after: Annotated[str, typer.Option(metavar="TIME", help="How long to go on once it has caught up.")] = "15s",
     out: Annotated[Path | None, typer.Option(metavar="DIR", help="Keep the journals here.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object, nothing else.")] = False,
 ) -> None:
@@ -34,6 +35,7 @@ def outage_command(
         slo=slo,
         contenders=tuple(name.strip() for name in controllers.split(",") if name.strip()) or (PLAIN,),
         rounds=rounds,
+        after_s=parse_duration_s(after, "after"),
     )
     console = console_here()
     with tempfile.TemporaryDirectory(prefix="penstock-outage-") as folder, stdout_to_stderr():
@@ -45,9 +47,21 @@ def outage_command(
 
 
 def _table(found: dict[str, Any]) -> Table:
-    title = f"{found['spec']['records']:,} records after an outage, {found['spec']['slo']}"
+    records, arrivals = found["spec"]["records"], found["spec"]["arrivals"]
+    what = f"{records:,} records after an outage" if records else f"arrivals {arrivals}"
+    title = f"{what}, {found['spec']['slo']}"
     table = Table(title=title, title_justify="left")
-    heads = ("", "first batch", "largest", "drain", "to plain", "caught up", "mean batch", "longest", "I-SLH", "once")
+    heads: tuple[str, ...] = (
+        "",
+        "first batch",
+        "largest",
+        "drain",
+        "to plain",
+        "caught up",
+        "mean batch",
+        "longest batch",
+    )
+    heads += ("mean e2e", "longest e2e", "I-SLH", "once")
     for head in heads:
         table.add_column(head, justify="left" if head == "" else "right")
     for row in found["contenders"]:
@@ -60,6 +74,8 @@ def _table(found: dict[str, Any]) -> Table:
             _seconds(row["caught_up_s"]),
             _seconds(row["processing_mean_s"]),
             _seconds(row["processing_max_s"]),
+            _seconds(row["end_to_end_mean_s"]),
+            _seconds(row["lag_max_s"]),
             f"{row['i_slh']:.0f}%",
             "yes" if row["counted_once"] else "NO",
         )

@@ -46,9 +46,7 @@ def test_every_batch_of_a_live_query_takes_what_was_decided_after_the_one_before
     assert sizes(query)[0] == 50
     batches = [s for s in handle.recording().samples if s.size][:-1]
     followed = [
-        after.size == 200 + 100 * (before.batch_id % 4)
-        for before, after in pairwise(batches)
-        if before.batch_id > 0
+        after.size == 200 + 100 * (before.batch_id % 4) for before, after in pairwise(batches) if before.batch_id > 0
     ]
     assert sum(followed) >= len(followed) - 1
     assert [s.backlog for s in batches] == sorted((s.backlog for s in batches), reverse=True)
@@ -146,6 +144,22 @@ def test_records_of_very_different_sizes_are_all_read_once(
         until(lambda: sum(sizes(query)) == 3000)
         query.stop()
     assert len(seen) == len(set(seen)) == 3000
+
+
+@pytest.mark.parametrize("arrivals", ["wave:min=100,max=1500,period=4s", "spike:min=100,max=4k,period=4s"])
+def test_waves_and_spikes_are_all_read_once_and_every_wait_is_known(
+    broker: Broker, topic, subscribed, start, sizes, until, tmp_path: Path, arrivals: str
+) -> None:
+    name = topic(partitions=2)
+    query = start(gated(subscribed(name), first=200).load())
+    with attach(query, "<= 2 s end-to-end", journal=tmp_path / "j.jsonl") as handle:
+        with Producer(broker.bootstrap, name, parse_arrivals(arrivals), count=6000) as producer:
+            until(lambda: producer.produced == 6000)
+        until(lambda: sum(sizes(query)) == 6000)
+        query.stop()
+    batches = [s for s in handle.recording().samples if s.items and s.batch_id > 0]
+    assert all(s.wait_s is not None and s.backlog is not None for s in batches)
+    assert not [e for e in handle.recording().events if e.name.endswith("fault")]
 
 
 def test_near_the_retention_of_the_topic_more_is_admitted_and_said(

@@ -20,7 +20,7 @@ from penstock.errors import BadInputError, PenstockError
 from penstock.journal import read
 from penstock.patterns.arrivals import parse_arrivals
 from penstock.sample import BatchSample
-from penstock.slo import Slo
+from penstock.slo import Metric, Slo, Verdict
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -37,7 +37,10 @@ Say = Callable[[str], None]
 
 @dataclass(frozen=True)
 class OutageSpec:
-    """`records` wait when the query comes back; `arrivals` go on meanwhile, and for `after_s` once it has caught up."""
+    """`records` wait when the query comes back; `arrivals` go on meanwhile, and for `after_s` once it has caught up.
+
+    Without records there is no outage, only the arrivals: waves, spikes, whatever their pattern says.
+    """
 
     records: int = 1_000_000
     arrivals: str = "constant:rate=500/s"
@@ -52,9 +55,11 @@ class OutageSpec:
 
     def __post_init__(self) -> None:
         """Tell a mistake before a broker and Spark are started."""
-        for name, value in (("records", self.records), ("rounds", self.rounds), ("first", self.first)):
-            if value < 1:
+        for name, value in (("rounds", self.rounds), ("first", self.first), ("after_s", self.after_s)):
+            if not value >= 1:
                 raise BadInputError(name, value, "there would be nothing to do", "give 1 or more")
+        if self.records < 0:
+            raise BadInputError("records", self.records, "not a number of records", "give 0 or more")
         parse_arrivals(self.arrivals)
         slo = Slo.parse(self.slo)
         for contender in self.contenders:
@@ -88,7 +93,7 @@ def _drain(
     if place.exists():
         raise BadInputError("out", str(out), f"holds {place.name!r} of an earlier run", "give a new or empty folder")
     topic, values = f"outage-{place.name}", Readings(spec.seed)
-    say(f"{contender}, round {number + 1} of {spec.rounds}: writing the backlog of {spec.records:,} records")
+    say(f"{contender}, round {number + 1} of {spec.rounds}: a backlog of {spec.records:,} records is written")
     broker.create_topic(topic, spec.partitions)
     fill(broker.bootstrap, topic, spec.records, values)
     slo, counts = Slo.parse(spec.slo), _Counts()
@@ -134,7 +139,8 @@ def _watch(query: StreamingQuery, spec: OutageSpec, slo: Slo, journal: Path, beg
         if time.monotonic() > said_s + 5:
             said_s = time.monotonic()
             done = min(sum(sample.items for sample in samples), spec.records)
-            say(f"  {time.time() - began_s:.0f} s: {100 * done / spec.records:.0f}% of the backlog")
+            share = f", {100 * done / spec.records:.0f}% of the backlog" if spec.records else ""
+            say(f"  {time.time() - began_s:.0f} s{share}")
 
 
 def measure(samples: Sequence[BatchSample], records: int, slo: Slo, began_s: float) -> dict[str, Any]:
@@ -142,9 +148,10 @@ def measure(samples: Sequence[BatchSample], records: int, slo: Slo, began_s: flo
     drained = _drained(samples, records)
     back = caught_up(samples, records, slo)
     draining = samples[: samples.index(drained) + 1] if drained is not None else list(samples)
-    # The batch that takes the last of the backlog may be a small one.
-    judged = draining[:-1] or draining
-    met = [slo.holds(sample.processing_s) for sample in judged]
+    # The batch that takes the last of the backlog may be a small one; without a backlog every batch is judged.
+    judged = (draining[:-1] or draining) if records else list(samples)
+    met = [slo.verdict(sample) is Verdict.MET for sample in judged]
+    end_to_end_s = [sample.end_to_end_s for sample in samples if sample.end_to_end_s is not None]
     items = np.array([sample.items for sample in judged], dtype=float)
     processing_s = np.array([sample.processing_s for sample in judged])
     return {
@@ -157,18 +164,24 @@ def measure(samples: Sequence[BatchSample], records: int, slo: Slo, began_s: flo
         "i_slh": 100 * float(items[met].sum() / items.sum()),
         "processing_mean_s": float(processing_s.mean()),
         "processing_max_s": float(processing_s.max()),
-        "lag_max_s": max((s.end_to_end_s for s in samples if s.end_to_end_s is not None), default=None),
+        "end_to_end_mean_s": _mean(end_to_end_s),
+        "lag_max_s": max(end_to_end_s, default=None),
         "lag_max_items": max((s.backlog for s in samples if s.backlog is not None), default=None),
     }
 
 
 def caught_up(samples: Sequence[BatchSample], records: int, slo: Slo) -> BatchSample | None:
-    """The first batch after the backlog whose oldest record waited for one batch of the objective, and no longer."""
+    """The first batch after the backlog that is back in bounds, from the arrival of its oldest record to its end.
+
+    An objective for the processing of a batch bounds that at twice its latency: a record waits for one batch, and is
+    processed in the next.
+    """
     drained = _drained(samples, records)
     if drained is None:
         return None
     later = samples[samples.index(drained) :]
-    return next((s for s in later if s.end_to_end_s is not None and s.end_to_end_s <= 2 * slo.high), None)
+    bound_s = slo.high if slo.metric is Metric.END_TO_END else 2 * slo.high
+    return next((s for s in later if s.end_to_end_s is not None and s.end_to_end_s <= bound_s), None)
 
 
 def ended_s(sample: BatchSample) -> float:
@@ -187,8 +200,10 @@ def _together(rows: Sequence[Mapping[str, Any]], contender: str) -> dict[str, An
     """The rounds of one contender; times as ratios to plain Spark of the same round."""
     mine = [row for row in rows if row["contender"] == contender]
     plain = {row["round"]: row for row in rows if row["contender"] == PLAIN}
-    ratios = [row["drain_s"] / plain[row["round"]]["drain_s"] for row in mine if row["round"] in plain]
-    keys = ("drain_s", "caught_up_s", "b_slh", "i_slh", "processing_mean_s", "processing_max_s", "lag_max_s")
+    pairs = [(row["drain_s"], plain[row["round"]]["drain_s"]) for row in mine if row["round"] in plain]
+    ratios = [one / other for one, other in pairs if one and other]
+    times = ("drain_s", "caught_up_s", "processing_mean_s", "processing_max_s", "end_to_end_mean_s", "lag_max_s")
+    keys = (*times, "b_slh", "i_slh")
     means = {key: _mean([row[key] for row in mine]) for key in keys}
     return {
         "contender": contender,
