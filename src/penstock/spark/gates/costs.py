@@ -23,6 +23,10 @@ _PRIOR = 0.1
 _MOST_APART = 20.0
 _FAR_OFF = 2.5
 _LEAST_ERROR = 1e-3
+# No batch is shorter, and none has more rows: what says so is no measurement, and its square no number.
+_SHORTEST_S = 1e-6
+_MOST_ROWS = 1e30
+_NOTHING = 1e-100
 
 
 class RowCosts:
@@ -61,8 +65,8 @@ class RowCosts:
 
     def add(self, rows: Sequence[float], processing_s: float) -> None:
         """Learn from one batch; one that cannot teach is left out."""
-        total = math.fsum(rows)
-        if not (0 < total < math.inf and 0 < processing_s < math.inf):
+        total = sum(rows)
+        if not (0 < total < _MOST_ROWS and _SHORTEST_S < processing_s < math.inf):
             return
         self._past.append((tuple(rows), processing_s))
         self._batches += 1
@@ -124,7 +128,7 @@ def _nonnegative(gram: _Floats, moment: _Floats) -> _Floats:
     """Least squares with nothing below zero: what would be is left out, and the rest solved anew."""
     # A fixed second beside a thousand rows: brought to one size, no number drowns in the rounding of another.
     unit = np.sqrt(gram.diagonal())
-    kept = unit > 0
+    kept = unit > _NOTHING
     while True:
         solved = np.zeros(len(unit))
         scaled = gram[np.ix_(kept, kept)] / np.outer(unit[kept], unit[kept])

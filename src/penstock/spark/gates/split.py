@@ -83,7 +83,7 @@ class SplitGate:
         """The weighted sum of what was taken, the oldest wait; the next split follows what is left."""
         each = [gate.admitted(sources) for gate in self._gates]
         sizes = tuple(a.size for a in each)
-        size = math.fsum(w * n for w, n in zip(self.weights, sizes, strict=True))
+        size = sum(w * n for w, n in zip(self.weights, sizes, strict=True))
         if math.isfinite(size):
             self._taken.append((size, sizes))
             demand = [self._awaited(i, a) for i, a in enumerate(each)]
@@ -114,7 +114,7 @@ class SplitGate:
     def _shares(self) -> list[float]:
         """The parts of the budget, in weighted rows."""
         costs = [w * d for w, d in zip(self.weights, self._demand, strict=True)]
-        total, count = math.fsum(costs), len(costs)
+        total, count = sum(costs), len(costs)
         return [_KEPT / count + (1 - _KEPT) * cost / total for cost in costs]
 
     def _awaited(self, source: int, admitted: Admitted) -> float:
@@ -133,7 +133,7 @@ class SplitGate:
 def _backlog(each: Sequence[Admitted]) -> float | None:
     """What is left in all; None where a source cannot tell and no other has any, for that is not nothing."""
     known = [a.backlog for a in each if a.backlog is not None]
-    total = math.fsum(known)
+    total = sum(known)
     return total if total > 0 or len(known) == len(each) else None
 
 
