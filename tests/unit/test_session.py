@@ -39,6 +39,14 @@ def test_fast_adds_its_settings_to_a_local_session():
     assert {key: builder._options[key] for key in fast_settings()} == fast_settings()
 
 
+def test_fast_leaves_the_file_system_alone_where_the_state_is_in_rocksdb():
+    provider = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+    builder = Builder(spark__master="local[2]", spark__sql__streaming__stateStore__providerClass=provider)
+    configure(builder)
+    assert LOCAL_FS not in builder._options
+    assert MANAGER in builder._options
+
+
 def test_safe_sets_only_the_interpreter():
     assert configure(Builder(), profile="safe")._options == {}
     assert os.environ["PYSPARK_PYTHON"] == sys.executable

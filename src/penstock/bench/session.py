@@ -15,9 +15,7 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def session(
-    master: str, profile: str = "fast", settings: Mapping[str, str] | None = None
-) -> Iterator[SparkSession]:
+def session(master: str, profile: str = "fast", settings: Mapping[str, str] | None = None) -> Iterator[SparkSession]:
     """A session of our own, stopped at the end; one that is already active is used and left alone."""
     try:
         from pyspark import SparkContext

@@ -153,7 +153,8 @@ def _refuse_trigger(live: LiveQuery) -> None:
 
 
 def _size_in_force(live: LiveQuery, gate: SourceGate) -> float:
-    limit = {"files": "MaxFiles", "bytes": "MaxBytes", "rows": "MaxRows"}.get(gate.unit, "none")
+    # Of bytes the gate itself knows what is in force: `gated` leaves a mark of 1 there.
+    limit = {"files": "MaxFiles", "rows": "MaxRows"}.get(gate.unit, "none")
     numbers = [float(text[1]) for s in live.sources if (text := re.search(rf"{limit}: (\d+)", s.limit))]
     rows = [float(s.options.get("maxrowspertrigger", 0)) for s in live.sources if gate.unit in ("rows", "cost")]
     found = sum(numbers) or sum(rows)

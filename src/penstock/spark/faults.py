@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 _NO_TOPIC = ("UnknownTopicOrPartition",)
 _NO_BROKER = ("Timed out waiting for a node assignment", "Timed out waiting to send the call", "node assignment. Call")
+_RAW = ("RawLocalFileSystem cannot be cast",)
 _GONE = ("OffsetOutOfRange", "Some data may have been lost", "KAFKA_DATA_LOSS")
 
 
@@ -15,6 +16,11 @@ def hint(failure: str, sources: Sequence[Mapping[str, str]]) -> str | None:
     >>> hint("... UnknownTopicOrPartitionException: This server does not host", [{"subscribe": "rides"}])
     "topic rides is not there; create it, or correct .option('subscribe', ...)"
     """
+    if _has(failure, _RAW):
+        return (
+            "the RocksDB state store does not go with profile 'fast' as it is; give the builder its "
+            "spark.sql.streaming.stateStore.providerClass before penstock.configure, or write profile='safe'"
+        )
     options = [{key.lower(): value for key, value in each.items()} for each in sources]
     kafka = [each for each in options if "kafka.bootstrap.servers" in each or "subscribe" in each]
     if not kafka:

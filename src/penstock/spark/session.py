@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 log = logging.getLogger("penstock")
 
 PROFILES = ("fast", "safe")
+_FILE_SYSTEM = "spark.hadoop.fs.file.impl"
+_STATE_STORE = "spark.sql.streaming.stateStore.providerClass"
 
 
 def configure(builder: SparkSession.Builder, profile: str = "fast") -> SparkSession.Builder:
@@ -30,7 +32,8 @@ def configure(builder: SparkSession.Builder, profile: str = "fast") -> SparkSess
     `safe` only makes Python workers run this interpreter (where another `python3` lacks pyarrow, a streaming query
     with a Python source hangs with no error). `fast` also cuts the fixed cost of a batch, where the checkpoint is on
     the driver's local disk: files without a checksum file beside each (all local files of the session, as Hadoop has
-    one setting for them), checkpoint files written by one rename. Elsewhere it changes nothing, and says so in the
+    one setting for them; not with the RocksDB state store, which must be set on the builder before, or its queries fail
+    and say so), checkpoint files written by one rename. Elsewhere it changes nothing, and says so in the
     log; of a checkpoint named only at the start of a query, `attach` tells. What each setting is worth: `make bench`;
     that a kill at any moment loses and doubles nothing under it: tests/reliability.
     """
@@ -45,7 +48,11 @@ def configure(builder: SparkSession.Builder, profile: str = "fast") -> SparkSess
     os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
     if profile == "safe":
         return builder
-    for key, value in fast_settings().items():
+    settings = fast_settings()
+    if "RocksDB" in options.get(_STATE_STORE, ""):
+        # It copies its snapshots in a way that the file system without checksums does not know.
+        del settings[_FILE_SYSTEM]
+    for key, value in settings.items():
         if key not in options:
             builder = builder.config(key, value)
     return builder
@@ -59,7 +66,7 @@ def fast_settings() -> dict[str, str]:
         "spark.sql.streaming.checkpointFileManagerClass": (
             f"org.apache.spark.sql.execution.{package}.FileSystemBasedCheckpointFileManager"
         ),
-        "spark.hadoop.fs.file.impl": "org.apache.hadoop.fs.RawLocalFileSystem",
+        _FILE_SYSTEM: "org.apache.hadoop.fs.RawLocalFileSystem",
     }
 
 
