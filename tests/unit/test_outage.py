@@ -1,8 +1,11 @@
 from __future__ import annotations
 
+from dataclasses import asdict
+
 import pytest
 
 from penstock.bench.kafka.outage import OutageSpec, caught_up, measure
+from penstock.bench.kafka.outage_section import outage_section
 from penstock.errors import BadInputError
 from penstock.sample import BatchSample
 from penstock.slo import Slo
@@ -36,6 +39,31 @@ def test_the_drain_ends_with_the_batch_that_takes_the_last_of_the_backlog():
     assert row["b_slh"] == 50.0
     assert row["i_slh"] == pytest.approx(100 * 500 / 600)
     assert row["lag_max_s"] == 6.0
+
+
+def test_the_section_of_the_page_has_a_row_for_each_and_the_command():
+    row = {
+        "contender": "plain",
+        "rounds": 2,
+        "first_batch": 1_000_000,
+        "largest_batch": 1_000_000,
+        "drain_s": 31.25,
+        "drain_ratio": 1.0,
+        "drain_ratios": [1.0, 1.0],
+        "caught_up_s": None,
+        "processing_mean_s": 30.0,
+        "processing_max_s": 30.0,
+        "i_slh": 0.0,
+        "end_to_end_mean_s": 2.0,
+        "lag_max_s": 30.5,
+        "counted_once": True,
+    }
+    section = outage_section({"spec": asdict(OutageSpec()), "contenders": [row]}, "penstock outage")
+    expected = (
+        "| plain | 2 | 1,000,000 | 1,000,000 | 31.2 | 1.00 (1.00, 1.00) | – | 30.00 | 30.0 | 0.0 | 2.0 | 30.5 | yes |"
+    )
+    assert section.splitlines()[-1] == expected
+    assert "`penstock outage`" in section
 
 
 def test_who_never_drains_has_no_time():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import tempfile
 from pathlib import Path
 from typing import Annotated, Any
@@ -11,6 +12,8 @@ import typer
 from rich.table import Table
 
 from penstock.bench.kafka.outage import PLAIN, OutageSpec, outage
+from penstock.bench.kafka.outage_section import outage_section
+from penstock.bench.results_page import replace_section
 from penstock.cli.tables import console_here
 from penstock.cli.watch import stdout_to_stderr
 from penstock.units import parse_count, parse_duration_s
@@ -26,6 +29,7 @@ def outage_command(
     rounds: Annotated[int, typer.Option(help="How often each of them does.")] = 3,
     after: Annotated[str, typer.Option(metavar="TIME", help="How long to go on once it has caught up.")] = "15s",
     out: Annotated[Path | None, typer.Option(metavar="DIR", help="Keep the journals here.")] = None,
+    results: Annotated[Path | None, typer.Option(metavar="FILE", help="Write a section into this page.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object, nothing else.")] = False,
 ) -> None:
     """A backlog on a real Kafka broker, drained by plain Spark and by Penstock: first batch, time, latency, lag."""
@@ -40,10 +44,20 @@ def outage_command(
     console = console_here()
     with tempfile.TemporaryDirectory(prefix="penstock-outage-") as folder, stdout_to_stderr():
         found = outage(spec, out or Path(folder), lambda line: typer.echo(f"penstock: {line}", err=True))
+    if results is not None:
+        name = "outage" if spec.records else f"arrivals-{arrivals.partition(':')[0]}"
+        replace_section(results, name, outage_section(found, _command(spec, controllers, after)))
     if as_json:
         typer.echo(json.dumps(found, ensure_ascii=False))
         return
     console.print(_table(found))
+
+
+def _command(spec: OutageSpec, controllers: str, after: str) -> str:
+    """What to type to get the same again."""
+    options = {"records": spec.records, "arrivals": spec.arrivals, "slo": spec.slo, "controllers": controllers}
+    options |= {"rounds": spec.rounds, "after": after}
+    return shlex.join(["penstock", "outage", *(word for k, v in options.items() for word in (f"--{k}", str(v)))])
 
 
 def _table(found: dict[str, Any]) -> Table:
