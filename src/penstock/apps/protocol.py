@@ -36,6 +36,15 @@ class App(Protocol):
     description: ClassVar[str]
     classes: ClassVar[Mapping[str, str]]
     """Size classes, each with one line about it."""
+    default_arrivals: ClassVar[str]
+    """When items arrive unless a run says other."""
+    stateful: ClassVar[bool]
+    """Whether results may still come when the last item is done: a run then waits for the batches without data."""
+
+    @property
+    def row_bytes(self) -> float | None:
+        """The mean length of an item as text, where it has one: throughput is then told in bytes too."""
+        ...
 
     def workload(self, size_class: str, seed: int = 1, arrivals: str = "saturated", cost: str = "thesis") -> Workload:
         """The items of a class: when they arrive, what they cost, what is in them."""
@@ -57,12 +66,38 @@ class App(Protocol):
         """The digest of what a run wrote, whatever its batches and their order."""
         ...
 
-    def known_digest(self, size_class: str, seed: int = 1, cost: str = "thesis") -> str | None:
+    def known_digest(
+        self, size_class: str, seed: int = 1, cost: str = "thesis", *, arrivals: str = "saturated"
+    ) -> str | None:
         """The digest that the output of a whole class must have, where it was computed before."""
         ...
 
     def reference_digest(
-        self, size_class: str, seed: int = 1, cost: str = "thesis", progress: Progress | None = None
+        self,
+        size_class: str,
+        seed: int = 1,
+        cost: str = "thesis",
+        progress: Progress | None = None,
+        *,
+        arrivals: str = "saturated",
     ) -> str:
         """The same digest, computed now by a plain loop without Spark, and remembered."""
+        ...
+
+
+class ReplayingApp(App, Protocol):
+    """An application whose items can also come from a file."""
+
+    @property
+    def bad_rows(self) -> int:
+        """How many lines of the file are no items: they are counted and left out."""
+        ...
+
+    @property
+    def first_bad_row(self) -> str | None:
+        """Where and why the first of them is none."""
+        ...
+
+    def replaying(self, data: Path) -> ReplayingApp:
+        """The same application over the items of a file, in their order, again and again as long as a class needs."""
         ...

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from importlib.metadata import entry_points
+from pathlib import Path
 from typing import cast
 
-from penstock.apps.protocol import App
+from penstock.apps.protocol import App, ReplayingApp
 from penstock.errors import BadInputError
 
 GROUP = "penstock.apps"
@@ -23,12 +24,19 @@ def names() -> list[str]:
 def create(name: str) -> App:
     """An application by its name.
 
-    >>> create("military").name
-    'military'
+    >>> create("military").name, create("lr1s").stateful
+    ('military', True)
     """
     for entry in entry_points(group=GROUP, name=name):
         return cast(App, entry.load()())
     raise BadInputError("app", name, "no such application is installed", f"choose one of: {', '.join(names())}")
+
+
+def replaying(app: App, data: Path) -> ReplayingApp:
+    """An application over the items of a file; refused where it only makes items of its own."""
+    if not hasattr(app, "replaying"):
+        raise BadInputError("data", str(data), f"{app.name} makes its own items and replays no file", "leave it out")
+    return cast(ReplayingApp, app).replaying(data)
 
 
 def describe() -> dict[str, str]:

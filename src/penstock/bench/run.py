@@ -8,7 +8,7 @@ import shutil
 import threading
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,12 +16,15 @@ import numpy as np
 
 from penstock.apps import registry as apps
 from penstock.apps.protocol import App
+from penstock.bench.delivery import Reached, counted, end_to_end, processed
 from penstock.bench.session import session
 from penstock.control import registry as controllers
 from penstock.errors import BadInputError, PenstockError
 from penstock.journal import Recording, read
 from penstock.metrics import responses, summarise
+from penstock.patterns.arrivals import Saturated
 from penstock.slo import Slo
+from penstock.units import parse_duration_s
 from penstock.workloads.workload import Workload
 
 if TYPE_CHECKING:
@@ -36,11 +39,13 @@ _OURS = {"journal", "summary.json", "summary.json.tmp", "report.html", "spark.lo
 
 @dataclass(frozen=True)
 class RunSpec:
-    """What to run. `size` is the first size in rows, by default the app's.
+    """What to run. `size` is the first size in rows, and `arrivals` when they come, both by default the app's.
 
-    `admit` is the unit that the gate counts in: rows, or the true cost of the rows, which only a replayed workload
-    can know beforehand. Without `gated` Spark is left alone: nothing is limited, every batch counts, the loop only
-    watches. `label` is what the journal calls the run where that is not its controller.
+    `data` is a file whose items the app replays instead of its own. `trigger` ("10 s") makes Spark start a batch at
+    fixed intervals, and not as soon as there is something to do. `admit` is the unit that the gate counts in: rows, or
+    the true cost of the rows, which only a replayed workload can know beforehand. Without `gated` Spark is left alone:
+    nothing is limited, every batch counts, the loop only watches. `label` is what the journal calls the run where that
+    is not its controller.
     """
 
     app: str
@@ -48,7 +53,7 @@ class RunSpec:
     slo: str = "1 s ± 10%"
     controller: str = "pmbaf"
     settings: Mapping[str, Any] = field(default_factory=dict)
-    arrivals: str = "saturated"
+    arrivals: str | None = None
     cost: str = "thesis"
     seed: int = 1
     size: float | None = None
@@ -58,6 +63,8 @@ class RunSpec:
     gated: bool = True
     check_output: bool = True
     label: str | None = None
+    trigger: str | None = None
+    data: str | None = None
 
 
 @dataclass(frozen=True)
@@ -88,12 +95,20 @@ class Prepared:
     size: float
     rows: int
 
+    @property
+    def arrivals(self) -> str:
+        """When items arrive: as the spec says, or else the app."""
+        return self.spec.arrivals or self.app.default_arrivals
+
 
 def prepare(spec: RunSpec) -> Prepared:
     """Check a spec and make its parts; a mistake is told here, in a second and not in a minute."""
     app = apps.create(spec.app)
+    if spec.data is not None:
+        app = apps.replaying(app, Path(spec.data))
     slo = Slo.parse(spec.slo)
-    workload = app.workload(spec.size_class, spec.seed, spec.arrivals, spec.cost)
+    _interval_ms(spec)
+    workload = app.workload(spec.size_class, spec.seed, spec.arrivals or app.default_arrivals, spec.cost)
     size = float(spec.size if spec.size is not None else app.first_size(spec.size_class))
     if not (math.isfinite(size) and size >= 1):
         raise BadInputError("size", spec.size, "a batch has at least one item", "give 1 or more")
@@ -103,12 +118,12 @@ def prepare(spec: RunSpec) -> Prepared:
     if spec.admit == "cost":
         most = rows if workload.items is None else min(rows, workload.items)
         size = max(workload.within(0, most, math.inf)[1], 1.0)
-    controllers.create(spec.controller, slo, size, live=True, **spec.settings)
+    controllers.create(spec.controller, slo, size, live=True, waits=True, **spec.settings)
     if workload.items is None:
         raise BadInputError("class", spec.size_class, "its stream never ends", "choose a class with a number of items")
     if math.isinf(workload.arrival_s(workload.items - 1)):
         reason = f"the {workload.items} items of the class would never all arrive"
-        raise BadInputError("arrivals", spec.arrivals, reason, "let the rate stay above 0")
+        raise BadInputError("arrivals", spec.arrivals or app.default_arrivals, reason, "let the rate stay above 0")
     for index in np.linspace(0, workload.items - 1, _CHECKED_ITEMS).astype(int).tolist():
         workload.columns(index, index + 1)
     return Prepared(spec, app, workload, slo, size, rows)
@@ -125,7 +140,7 @@ def run(spec: RunSpec, out: Path, tick: Tick | None = None, stop: threading.Even
     journal = out / "journal.jsonl"
     stop = stop or threading.Event()
     began_s = time.monotonic()
-    done = 0
+    reached = Reached()
 
     def tell(phase: str, items_done: int = 0) -> None:
         if tick is not None:
@@ -136,16 +151,18 @@ def run(spec: RunSpec, out: Path, tick: Tick | None = None, stop: threading.Even
         tell("warming up")
         _warm_up(spark, prepared, out, stop)
         if not stop.is_set():
-            done = _run_query(spark, prepared, out, journal, stop, tell)
-    tell("checking output", done)
+            reached = _run_query(spark, prepared, out, journal, stop, tell)
+    tell("checking output", reached.items)
     summary = {
         "app": spec.app,
         "class": spec.size_class,
-        **_summary(read(journal) if journal.exists() else Recording(), prepared.slo),
-        "digest_ok": _digest_ok(prepared, out) if spec.check_output and done == prepared.workload.items else None,
-        "interrupted": done != prepared.workload.items,
+        **_summary(read(journal) if journal.exists() else Recording(), prepared, reached),
+        "digest_ok": _digest_ok(prepared, out) if spec.check_output and reached.whole else None,
+        "interrupted": not reached.whole,
         "wall_s": time.monotonic() - began_s,
-        "spec": asdict(spec) | {"settings": dict(spec.settings), "size": prepared.size},
+        "bad_rows": getattr(prepared.app, "bad_rows", 0),
+        "first_bad_row": getattr(prepared.app, "first_bad_row", None),
+        "spec": asdict(spec) | {"settings": dict(spec.settings), "size": prepared.size, "arrivals": prepared.arrivals},
     }
     fresh = out / "summary.json.tmp"
     fresh.write_text(json.dumps(summary, indent=2, ensure_ascii=False) + "\n")
@@ -161,15 +178,17 @@ def _run_query(
     journal: Path,
     stop: threading.Event,
     tell: Callable[[str, int], None],
-) -> int:
-    """The query under its loop, until its items are done or somebody stops it; returns how many are."""
+) -> Reached:
+    """The query under its loop, until its items are done or somebody stops it; returns how far it came."""
     from penstock.spark.attach import attach
 
-    spec, done = prepared.spec, 0
+    spec, reached = prepared.spec, Reached()
     query = _start(spark, prepared, out)
-    labels = {"app": spec.app, "class": spec.size_class, "seed": spec.seed, "arrivals": spec.arrivals}
+    labels = {"app": spec.app, "class": spec.size_class, "seed": spec.seed, "arrivals": prepared.arrivals}
     if spec.label is not None:
         labels["controller"] = spec.label
+    if spec.trigger is not None:
+        labels["trigger"] = spec.trigger
     with attach(
         query,
         prepared.slo,
@@ -182,14 +201,28 @@ def _run_query(
         labels=labels | {"cost": spec.cost, "items": prepared.workload.items},
         **spec.settings,
     ):
-        while query.isActive and not stop.is_set() and done != prepared.workload.items:
-            tell("running", done)
+        while query.isActive and not stop.is_set() and reached.items != prepared.workload.items:
+            tell("running", reached.items)
             stop.wait(_TICK_S)
-            done = _items_done(query)
+            reached = _reached(query)
         _raise_failure(query, out)
+        finished = reached.items == prepared.workload.items
+        if finished and prepared.app.stateful:
+            tell("closing windows", reached.items)
+            _finish(query, out)
         # Before the gate opens again: no last batch shall take the rest of the stream.
         query.stop()
-    return done
+        # A run that somebody stopped may have come further in the meantime.
+        return replace(_reached(query), whole=finished)
+
+
+def _finish(query: StreamingQuery, out: Path) -> None:
+    """Wait for the batches without data in which a watermark that has moved gives out what it closed."""
+    try:
+        query.processAllAvailable()
+    except Exception:
+        _raise_failure(query, out)
+        raise
 
 
 def _start(spark: SparkSession, prepared: Prepared, out: Path) -> StreamingQuery:
@@ -200,17 +233,17 @@ def _start(spark: SparkSession, prepared: Prepared, out: Path) -> StreamingQuery
     reader = read_workload(spark, prepared.workload, partitions=spec.partitions, admit=spec.admit)
     df = prepared.app.pipeline((gated(reader, first=prepared.rows) if spec.gated else reader).load())
     writer = prepared.app.sink(df, out / "output").option("checkpointLocation", str(out / "checkpoint"))
+    if (interval_ms := _interval_ms(spec)) is not None:
+        writer = writer.trigger(processingTime=f"{interval_ms} milliseconds")
     return writer.queryName(f"{spec.app}-{spec.label or spec.controller}").start()
 
 
 def _warm_up(spark: SparkSession, prepared: Prepared, out: Path, stop: threading.Event) -> None:
     """The same pipeline over the first items, into the bin: workers, kernels and the JVM's compiler get warm."""
-    from dataclasses import replace
-
     from penstock.spark.source import read_workload
 
     items = min(WARM_UP_ITEMS, prepared.workload.items or WARM_UP_ITEMS)
-    workload = replace(prepared.workload, items=items, arrivals=_saturated())
+    workload = replace(prepared.workload, items=items, arrivals=Saturated())
     df = read_workload(spark, workload, max_rows=max(items // 8, 1), partitions=prepared.spec.partitions).load()
     folder = out / "warm-up"
     writer = prepared.app.sink(prepared.app.pipeline(df), folder / "output")
@@ -225,10 +258,13 @@ def _warm_up(spark: SparkSession, prepared: Prepared, out: Path, stop: threading
     shutil.rmtree(folder, ignore_errors=True)
 
 
-def _saturated() -> Any:
-    from penstock.patterns.arrivals import Saturated
-
-    return Saturated()
+def _interval_ms(spec: RunSpec) -> int | None:
+    if spec.trigger is None:
+        return None
+    interval_ms = round(1e3 * parse_duration_s(spec.trigger, "trigger"))
+    if interval_ms < 1:
+        raise BadInputError("trigger", spec.trigger, "not an interval between batches", "write e.g. '10 s'")
+    return interval_ms
 
 
 def _raise_failure(query: StreamingQuery, out: Path) -> None:
@@ -236,27 +272,34 @@ def _raise_failure(query: StreamingQuery, out: Path) -> None:
         raise PenstockError(f"the query failed: {str(failure).splitlines()[0]}; see {out}")
 
 
-def _items_done(query: StreamingQuery) -> int:
+def _reached(query: StreamingQuery) -> Reached:
     progress = query.lastProgress
     if progress is None:
-        return 0
-    end = progress["sources"][0]["endOffset"]
-    return int((json.loads(end) if isinstance(end, str) else end or {}).get("index", 0))
+        return Reached()
+    offset = progress["sources"][0]["endOffset"]
+    end: Mapping[str, Any] = (json.loads(offset) if isinstance(offset, str) else offset) or {}
+    epoch_ms = end.get("epoch_ms")
+    return Reached(int(end.get("index", 0)), None if epoch_ms is None else epoch_ms / 1e3)
 
 
-def _summary(recording: Recording, slo: Slo) -> dict[str, Any]:
-    summary = summarise(recording.samples, slo)
+def _summary(recording: Recording, prepared: Prepared, reached: Reached) -> dict[str, Any]:
+    samples = recording.samples
+    if prepared.spec.admit == "rows":
+        samples = [counted(sample) for sample in samples]
+    summary = summarise(samples, prepared.slo)
     control_s = recording.control_s
-    batches = max(len(recording.samples), 1)
-    busy_s = sum(sample.processing_s for sample in recording.samples)
+    batches = max(len(samples), 1)
+    busy_s = sum(sample.processing_s for sample in samples)
     return {
         **summary,
+        "end_to_end": end_to_end(recording, prepared.workload, reached),
+        "processed": processed(recording, prepared.app.row_bytes),
         "control": {
             "mean_ms": 1e3 * sum(control_s) / batches,
             "max_ms": 1e3 * max(control_s, default=0.0),
             "share_percent": 100 * sum(control_s) / busy_s if busy_s > 0 else None,
         },
-        "saso": [asdict(response) for response in responses(recording.samples, slo)],
+        "saso": [asdict(response) for response in responses(samples, prepared.slo)],
         "events": [{"name": event.name, **event.details} for event in recording.events],
     }
 
@@ -264,7 +307,8 @@ def _summary(recording: Recording, slo: Slo) -> dict[str, Any]:
 def _digest_ok(prepared: Prepared, out: Path) -> bool:
     spec = prepared.spec
     key = (spec.size_class, spec.seed, spec.cost)
-    expected = prepared.app.known_digest(*key) or prepared.app.reference_digest(*key)
+    app, arrivals = prepared.app, prepared.arrivals
+    expected = app.known_digest(*key, arrivals=arrivals) or app.reference_digest(*key, arrivals=arrivals)
     return prepared.app.digest(out / "output") == expected
 
 

@@ -37,10 +37,20 @@ def run_command(
         list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="A setting of the controller; repeatable.")
     ] = None,
     arrivals: Annotated[
-        str, typer.Option(help="saturated, or a pattern of items a second: 'wave:min=1k,max=5k,period=30s'.")
-    ] = "saturated",
+        str | None,
+        typer.Option(
+            help="saturated, or a pattern of items a second: 'wave:min=1k,max=5k,period=30s'; the application's own "
+            "unless given."
+        ),
+    ] = None,
     cost: Annotated[str, typer.Option(help="thesis, or a pattern over the item index.")] = "thesis",
     seed: Annotated[int, typer.Option(help="Makes other items of the same kind.")] = 1,
+    data: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Replay the items of this file instead of made ones.")
+    ] = None,
+    trigger: Annotated[
+        str | None, typer.Option(metavar="INTERVAL", help="Start batches at fixed intervals only, e.g. '10 s'.")
+    ] = None,
     size: Annotated[str | None, typer.Option(metavar="N", help="The first batch size, e.g. 2k.")] = None,
     master: Annotated[str, typer.Option(help="Where Spark runs.")] = "local[2]",
     out: Annotated[Path | None, typer.Option(metavar="DIR", help="Keep journal, summary and output here.")] = None,
@@ -61,6 +71,8 @@ def run_command(
         seed=seed,
         size=None if size is None else parse_count(size, "size"),
         master=master,
+        trigger=trigger,
+        data=None if data is None else str(data),
     )
     prepare(spec)
     if png is not None:
@@ -75,6 +87,9 @@ def run_command(
     else:
         console = console_here()
         console.print(summary_table([summary]))
+        if bad_rows := summary.get("bad_rows"):
+            said = f"{bad_rows} lines of {data} are no rows and were left out; {summary['first_bad_row']}"
+            console.print(said, markup=False, highlight=False, soft_wrap=True)
         kept = [out / "journal.jsonl", out / "summary.json"] if out else []
         _print_paths(console, [*kept, *([png] if png else [])])
     _exit_as([summary], summary["interrupted"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from penstock.patterns.base import Pattern
 from penstock.patterns.binary import Binary
 from penstock.patterns.constant import Constant
+from penstock.patterns.datasets import Datasets
 from penstock.patterns.function import Function
 from penstock.patterns.ramp import Decreasing, Increasing
 from penstock.patterns.sequence import Sequence
@@ -25,6 +26,7 @@ KNOWN: dict[str, type[Pattern]] = {
         RandomWalk,
         Trace,
         Function,
+        Datasets,
     )
 }
 

@@ -38,6 +38,9 @@ class MilitaryServer:
     name: ClassVar[str] = "military"
     description: ClassVar[str] = "Military Server: drones scan squares of a map to place units; cost varies about 30:1"
     classes: ClassVar[Mapping[str, str]] = sizes.CLASSES
+    default_arrivals: ClassVar[str] = "saturated"
+    stateful: ClassVar[bool] = False
+    row_bytes: ClassVar[None] = None
 
     def workload(self, size_class: str, seed: int = 1, arrivals: str = "saturated", cost: str = "thesis") -> Workload:
         """The items of a class; `cost` is "thesis" for the class's own layout, or a pattern over the item index."""
@@ -72,12 +75,20 @@ class MilitaryServer:
         """The digest of the results in a run's output directory."""
         return str(digest_of_directory(directory))
 
-    def known_digest(self, size_class: str, seed: int = 1, cost: str = "thesis") -> str | None:
+    def known_digest(
+        self, size_class: str, seed: int = 1, cost: str = "thesis", *, arrivals: str = "saturated"
+    ) -> str | None:
         """The digest of a whole class, where it was computed before."""
         return reference.known(size_class, seed, cost)
 
     def reference_digest(
-        self, size_class: str, seed: int = 1, cost: str = "thesis", progress: Progress | None = None
+        self,
+        size_class: str,
+        seed: int = 1,
+        cost: str = "thesis",
+        progress: Progress | None = None,
+        *,
+        arrivals: str = "saturated",
     ) -> str:
         """The digest of a whole class, computed now and kept in the user's cache."""
         digest = str(reference.reference_digest(self.workload(size_class, seed, cost=cost), progress))
