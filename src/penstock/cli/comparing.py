@@ -12,6 +12,7 @@ from typing import Annotated, Any
 
 import typer
 
+from penstock.apps import registry as apps
 from penstock.bench.compare_runs import Job, compare_runs, wrong_outputs
 from penstock.bench.compare_spec import CompareSpec, everything, split_controllers
 from penstock.bench.comparison import write
@@ -47,7 +48,9 @@ def compare_command(
         ),
     ] = None,
     slo: Annotated[str | None, typer.Option(help="The objective: '1 s ± 10%', '<= 2 s', '>= 50k/s'.")] = None,
-    arrivals: Annotated[str, typer.Option(help="saturated, or a pattern of items a second.")] = "saturated",
+    arrivals: Annotated[
+        str | None, typer.Option(help="saturated, or a pattern of items a second; by default the app's own.")
+    ] = None,
     cost: Annotated[str, typer.Option(help="thesis, or a pattern over the item index.")] = "thesis",
     size_class: Annotated[
         str | None, typer.Option("--class", help="On Spark: test, small, medium or large. Default: small.")
@@ -87,7 +90,7 @@ def compare_command(
             seeds=SEEDS if seeds is None else seeds,
             delay=delay or 0,
             noise=parse_times(NOISE if noise is None else noise),
-            arrivals=arrivals,
+            arrivals=arrivals or "saturated",
             cost=cost,
             items=None if items is None else whole("items", items),
             out=out,
@@ -100,7 +103,7 @@ def compare_command(
         split_controllers(controllers) if controllers is not None else everything(),
         size_class=size_class or "small",
         slo=slo or LIVE_SLO,
-        arrivals=arrivals,
+        arrivals=arrivals or apps.create(str(app)).default_arrivals,
         cost=cost,
         seed=1 if seed is None else seed,
         master=master or "local[2]",

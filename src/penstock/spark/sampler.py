@@ -101,16 +101,19 @@ class Sampler:
             batch.admitted = replace(batch.admitted, wait_s=wait_s)
         batch.planned &= progress.planned
         batch.stepped |= stepped
+        rows = batch.admitted.rows
         sample = self._sample(
             progress.batch_id,
             batch,
             processing_s=progress.trigger_execution_s,
-            items=progress.items,
+            # Spark counts a row as often as the query scans it, a self-join twice; what was admitted is one row.
+            items=progress.items if rows is None or math.isnan(rows) else round(rows),
             started_s=progress.started_s,
             confirmed=True,
             durations_s=progress.durations_s,
         )
-        self._seen += 1
+        if sample.status is not Status.EMPTY:
+            self._seen += 1
         if sample.status is Status.OK:
             self._learn(batch, sample)
         return sample

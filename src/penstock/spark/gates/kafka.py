@@ -71,4 +71,5 @@ class KafkaGate:
         start = parse_offsets(taken.start)
         oldest_s = self.history.oldest_s(start, end)
         wait_s = None if oldest_s is None or taken.at_s is None else max(taken.at_s - oldest_s, 0.0)
-        return Admitted(float(between(start, end)), wait_s=wait_s, backlog=backlog)
+        rows = float(between(start, end))
+        return Admitted(rows, wait_s=wait_s, backlog=backlog, rows=rows)
