@@ -115,9 +115,10 @@ class Loop:
             self._admit(sample.batch_id, decision)
         return decision
 
-    def stop(self, why: str) -> None:
-        """Give the query back to the user's own limit."""
-        self._restore()
+    def stop(self, why: str, *, restore: bool = True) -> None:
+        """Give the query back to the user's own limit, or leave the last one in force for whoever takes over."""
+        if restore:
+            self._restore()
         self.journal.event("detached", why=why)
 
     def _decide(self, sample: BatchSample) -> Decision | None:

@@ -84,6 +84,7 @@ def live(run_id: str = "r", interval_s: float = 10.0) -> Any:
         name="query",
         interval_s=interval_s,
         cores=2,
+        sources=(),
         watch=nothing,
         unwatch=nothing,
         unfollow=nothing,

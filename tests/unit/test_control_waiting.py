@@ -58,10 +58,10 @@ def test_before_a_line_is_known_it_waits_up_to_the_bound_in_proportion() -> None
 
 def test_it_does_not_wait_while_there_is_a_backlog_and_does_again_after_it() -> None:
     controller, _ = taught()
-    behind = controller.decide(batch(4000, 0.6, backlog=1.0))
+    behind = controller.decide(batch(4000, 0.6, backlog=2001.0))
     assert terms(behind) == (None, None, 0.0)
     assert behind.reason.endswith("does not wait: there is a backlog")
-    assert controller.decide(batch(4000, 0.6)).min_size == pytest.approx(38_000)
+    assert controller.decide(batch(4000, 0.6, backlog=2000.0)).min_size == pytest.approx(38_000)
 
 
 def test_it_does_not_wait_where_there_is_no_fixed_cost_to_share() -> None:

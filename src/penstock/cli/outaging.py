@@ -14,6 +14,7 @@ from rich.table import Table
 from penstock.bench.kafka.outage import PLAIN, OutageSpec, outage
 from penstock.bench.kafka.outage_section import outage_section
 from penstock.bench.results_page import replace_section
+from penstock.cli.running import WRONG_OUTPUT
 from penstock.cli.tables import console_here
 from penstock.cli.watch import stdout_to_stderr
 from penstock.units import parse_count, parse_duration_s
@@ -49,8 +50,10 @@ def outage_command(
         replace_section(results, name, outage_section(found, _command(spec, controllers, after)))
     if as_json:
         typer.echo(json.dumps(found, ensure_ascii=False))
-        return
-    console.print(_table(found))
+    else:
+        console.print(_table(found))
+    if not all(row["counted_once"] for row in found["contenders"]):
+        raise typer.Exit(WRONG_OUTPUT)
 
 
 def _command(spec: OutageSpec, controllers: str, after: str) -> str:

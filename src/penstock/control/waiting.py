@@ -15,6 +15,9 @@ from penstock.slo import Kind, Metric, Slo
 
 DEFAULT_PAYS = 0.05
 
+# A backlog is this share of a batch, or more.
+_BEHIND = 0.5
+
 
 class Waiting(Wrapper):
     """Holds a batch back while more items make it cheaper and the end-to-end bound allows it.
@@ -64,7 +67,8 @@ class Waiting(Wrapper):
             return self._terms(self.inner.decide(sample))
         wait_s, took_s = sample.wait_s, sample.processing_s
         self._prediction.learn(sample.size, took_s, self._late_s(sample))
-        self._behind = sample.backlog is not None and sample.backlog > 0
+        # A rest that the next batch takes with ease is no backlog.
+        self._behind = sample.backlog is not None and sample.backlog > _BEHIND * sample.size
         if self._max_wait_s is None or self._behind or wait_s is None or wait_s <= took_s:
             return self._terms(self.inner.decide(sample))
         decision = self.inner.decide(replace(sample, wait_s=took_s))

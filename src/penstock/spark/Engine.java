@@ -102,14 +102,31 @@ public class Engine {
     return least <= 0 ? upper : ReadLimit.compositeLimit(new ReadLimit[] {ReadLimit.minRows(least, delayMs), upper});
   }
 
-  /** A small limit that this source is known to honour, to begin with; null where none is known or one is in force. */
+  /** Whether batches of this query may be limited: by its trigger, and by all of its sources, where not known yet. */
+  public static boolean gateable(Object execution, boolean sourcesKnown) throws Exception {
+    String trigger = call(execution, "trigger").getClass().getSimpleName();
+    if (!trigger.startsWith("ProcessingTimeTrigger") && !trigger.startsWith("AvailableNowTrigger")) {
+      return false;
+    }
+    Object[] sources = sources(execution);
+    for (int i = 0; i < sources.length && !sourcesKnown; i++) {
+      String kind = sources[i].getClass().getSimpleName();
+      if (!kind.equals("KafkaMicroBatchStream") && !kind.equals("FileStreamSource")) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  /** A small limit that this source is known to honour, to begin with; null where it has one, or none is wanted. */
   public static Object firstLimit(Object execution, int source, long files, long rows) throws Exception {
     String kind = sources(execution)[source].getClass().getSimpleName();
-    boolean unlimited = limit(execution, source).equals(ReadLimit.allAvailable());
-    if (unlimited && kind.equals("KafkaMicroBatchStream")) {
-      return ReadLimit.maxRows(rows);
+    Object present = limit(execution, source);
+    boolean unlimited = present.equals(ReadLimit.allAvailable()) || present instanceof ReadMinRows;
+    if (!unlimited || rows <= 0) {
+      return null;
     }
-    return unlimited && kind.equals("FileStreamSource") ? maxFiles(files) : null;
+    return kind.equals("FileStreamSource") ? maxFiles(files) : parseLimit("rows:" + rows, present);
   }
 
   /** The running query of an id, whatever its session; null where another run has taken its place. */
@@ -144,6 +161,45 @@ public class Engine {
   public static String latestJson(Object execution, int source) throws Exception {
     Object offset = latest(execution, source) == null ? null : call(sources(execution)[source], "reportLatestOffset");
     return offset == null ? null : String.valueOf(call(offset, "json"));
+  }
+
+  /** Where each partition ended at these times, by the timestamps of its records; asked by the source's own client. */
+  public static String endsAt(Object execution, int source, List timesMs, long timeoutMs) throws Exception {
+    Object admin = call(field(sources(execution)[source], "kafkaOffsetReader"), "admin");
+    ClassLoader loader = admin.getClass().getClassLoader();
+    Class specs = Class.forName("org.apache.kafka.clients.admin.OffsetSpec", true, loader);
+    Class client = Class.forName("org.apache.kafka.clients.admin.Admin", true, loader);
+    scala.collection.Map latest = (scala.collection.Map) latest(execution, source);
+    List answer = new ArrayList();
+    for (int t = 0; t < timesMs.size(); t++) {
+      long timeMs = ((Number) timesMs.get(t)).longValue();
+      Object spec = specs.getMethod("forTimestamp", new Class[] {long.class})
+          .invoke(null, new Object[] {Long.valueOf(timeMs)});
+      Map wanted = new LinkedHashMap();
+      scala.collection.Iterator parts = latest.keysIterator();
+      while (parts.hasNext()) {
+        wanted.put(parts.next(), spec);
+      }
+      Object result = client.getMethod("listOffsets", new Class[] {Map.class}).invoke(admin, new Object[] {wanted});
+      Object future = result.getClass().getMethod("all", new Class[0]).invoke(result, new Object[0]);
+      Map found = (Map) future.getClass().getMethod("get", new Class[] {long.class, TimeUnit.class})
+          .invoke(future, new Object[] {Long.valueOf(timeoutMs), TimeUnit.MILLISECONDS});
+      Map topics = new LinkedHashMap();
+      java.util.Iterator entries = found.entrySet().iterator();
+      while (entries.hasNext()) {
+        Map.Entry entry = (Map.Entry) entries.next();
+        String topic = String.valueOf(call(entry.getKey(), "topic"));
+        long offset = ((Number) call(entry.getValue(), "offset")).longValue();
+        if (!topics.containsKey(topic)) {
+          topics.put(topic, new LinkedHashMap());
+        }
+        // No record is that young: the partition has not grown since.
+        ((Map) topics.get(topic)).put(String.valueOf(call(entry.getKey(), "partition")),
+            offset >= 0 ? (Object) Long.valueOf(offset) : latest.apply(entry.getKey()));
+      }
+      answer.add(topics);
+    }
+    return JSON.writeValueAsString(answer);
   }
 
   /** The retention of each topic in ms as the broker says, -1 for one that keeps all; asked by the source's own client. */

@@ -79,9 +79,10 @@ public class Probe extends SparkListener {
 
   public void unfollow(String queryId) {
     followed.remove(queryId);
+    weighed.remove(queryId);
   }
 
-  /** Meet every query whose name matches, with a small first limit where it has none; null: no longer. */
+  /** Meet every query whose name matches, with a small first limit where it has none (0: without); null: no longer. */
   public void welcome(String names, long files, long rows, Object session) throws Exception {
     greet(session);
     firstFiles = files;
@@ -102,6 +103,17 @@ public class Probe extends SparkListener {
   public Object original(String runId, int source) {
     Map known = (Map) originals.get(runId);
     return known == null ? null : known.get(Integer.valueOf(source));
+  }
+
+  /** Give a run that was met, and that nobody steers, the limits that it had. */
+  public void release(String queryId, String runId) throws Exception {
+    Map before = (Map) originals.remove(runId);
+    Object execution = execution(queryId, runId);
+    if (before != null && execution != null) {
+      for (int i = 0; i < Engine.sourceCount(execution); i++) {
+        Engine.setLimit(execution, i, before.get(Integer.valueOf(i)));
+      }
+    }
   }
 
   /** The next event as JSON, or null when none came in time. */
@@ -281,22 +293,28 @@ public class Probe extends SparkListener {
 
     private void limit(Object execution) throws Exception {
       Map last = (Map) followed.get(queryId);
+      if (!Engine.gateable(execution, last != null)) {
+        return;
+      }
       Map before = new ConcurrentHashMap();
+      for (int i = 0; i < Engine.sourceCount(execution); i++) {
+        before.put(Integer.valueOf(i), Engine.limit(execution, i));
+      }
+      originals.put(runId, before);
       for (int i = 0; i < Engine.sourceCount(execution); i++) {
         Object first = last == null ? Engine.firstLimit(execution, i, firstFiles, firstRows)
             : last.get(Integer.valueOf(i));
         if (first != null) {
-          before.put(Integer.valueOf(i), Engine.limit(execution, i));
           Engine.setLimit(execution, i, first);
         }
       }
-      originals.put(runId, before);
     }
   }
 
   /** Looks at the end offsets that Kafka sources see, also between batches; tells when they change. */
   private class Looker implements Runnable {
     private final HashMap seen = new HashMap();
+    private String told = "";
 
     public void run() {
       while (true) {
@@ -313,7 +331,11 @@ public class Probe extends SparkListener {
         } catch (InterruptedException end) {
           return;
         } catch (Throwable fault) {
-          report(fault);
+          // It may stay for hours, and is looked for twenty times a second.
+          if (!told.equals(String.valueOf(fault))) {
+            told = String.valueOf(fault);
+            report(fault);
+          }
         }
       }
     }

@@ -12,7 +12,9 @@ from pyspark import SparkContext
 from pyspark.sql.streaming.query import StreamingQuery
 
 from penstock.control import registry
+from penstock.control.coerce import to_count
 from penstock.control.guard import LagGuard
+from penstock.control.size import LARGEST
 from penstock.errors import BadInputError, UnsupportedError
 from penstock.journal import Journal, last_size
 from penstock.loop import PATIENCE_BATCHES, Loop
@@ -66,8 +68,7 @@ def attach(
             "this is not a query of a classic Spark session in this process (Spark Connect has no access to the "
             "engine); attach in the driver's process, from SparkSession.builder.master(...)"
         )
-    monitor = Monitor.of(context)
-    live = monitor.live(query)
+    lag_s = lag_of(max_lag)
     terms = _Terms(
         slo=Slo.parse(slo) if isinstance(slo, str) else slo,
         controller=controller,
@@ -75,29 +76,30 @@ def attach(
         unit=unit,
         observe=observe,
         journal=None if journal is None else Path(journal),
+        warm_up_batches=warm_up_batches,
         labels=labels or {},
     )
-    gate, path = terms.gate(live), terms.path(live)
-    if size is None:
-        size = last_size(path, {"query_id": live.id, "slo": str(terms.slo), "unit": gate.unit})
-    if size is None:
-        size = _size_in_force(live, gate)
-    lag_s = parse_duration_s(max_lag, "max_lag") if isinstance(max_lag, str) else max_lag
-    chosen = registry.create(controller, terms.slo, size, live=True, waits=gate.waits, **settings)
-    if warm_up_batches is None:
-        warm_up_batches = max(WARM_UP_BATCHES - len(query.recentProgress), 0)
-    loop = Loop(
-        terms.slo,
-        chosen,
-        gate,
-        terms.open(live, gate),
-        observe_only=observe,
-        patience=patience,
-        guard=LagGuard(lag_s),
-    )
-    handle = Handle(query, live, monitor, loop, Sampler(gate, warm_up_batches), path, terms.again)
-    handle._begin()
+    monitor = Monitor.of(context)
+    with monitor.taking:
+        live = monitor.live(query)
+        gate, path = terms.gate(live), terms.path(live)
+        if size is None:
+            size = last_size(path, {"query_id": live.id, "slo": str(terms.slo), "unit": gate.unit})
+        if size is None:
+            size = _size_in_force(live, gate)
+        chosen = registry.create(controller, terms.slo, size, live=True, waits=gate.waits, **settings)
+        guard = LagGuard(lag_s, to_count("max_size", settings.get("max_size", LARGEST)))
+        book = terms.open(live, gate)
+        loop = Loop(terms.slo, chosen, gate, book, observe_only=observe, patience=patience, guard=guard)
+        sampler = terms.sampler(gate, already=len(query.recentProgress))
+        handle = Handle(query, live, monitor, loop, sampler, path, terms.again)
+        handle._begin()
     return handle
+
+
+def lag_of(max_lag: float | str | None) -> float | None:
+    """The age that no item may reach, in seconds."""
+    return parse_duration_s(max_lag, "max_lag") if isinstance(max_lag, str) else max_lag
 
 
 @dataclass(frozen=True)
@@ -110,6 +112,7 @@ class _Terms:
     unit: str | None
     observe: bool
     journal: Path | None
+    warm_up_batches: int | None = None
     labels: dict[str, Any] = field(default_factory=dict)
 
     def gate(self, live: LiveQuery) -> SourceGate:
@@ -134,10 +137,14 @@ class _Terms:
         }
         return Journal.open(self.path(live), header)
 
+    def sampler(self, gate: SourceGate, already: int = 0) -> Sampler:
+        usual = max(WARM_UP_BATCHES - already, 0)
+        return Sampler(gate, usual if self.warm_up_batches is None else self.warm_up_batches)
+
     def again(self, live: LiveQuery) -> tuple[SourceGate, Sampler, Journal]:
         """The gate, the sampler and the journal of a later run."""
         gate = self.gate(live)
-        return gate, Sampler(gate, WARM_UP_BATCHES), self.open(live, gate)
+        return gate, self.sampler(gate), self.open(live, gate)
 
 
 def _refuse_trigger(live: LiveQuery) -> None:

@@ -15,14 +15,18 @@ from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from penstock.control import registry
+from penstock.control.guard import LagGuard
 from penstock.errors import BadInputError, PenstockError, UnsupportedError
 from penstock.slo import Slo
-from penstock.spark.attach import attach
+from penstock.spark.attach import attach, lag_of
+from penstock.spark.gates import check_unit
 from penstock.spark.handle import Handle
 from penstock.spark.monitor import Monitor
 from penstock.spark.reader import FIRST_FILES, FIRST_ROWS
 
 log = logging.getLogger("penstock")
+
+_STOPPED = 100
 
 # Settings of `attach` that no controller knows.
 _OPTIONS = ("unit", "max_lag", "observe", "warm_up_batches", "patience", "labels")
@@ -38,31 +42,38 @@ def attach_all(
     first_files: int = FIRST_FILES,
     **settings: Any,
 ) -> Attached:
-    """Keep every query of this application within the SLO: those that run now, and each one as it starts.
+    """Keep every query of this session within the SLO: those that run now, and each one as it starts.
 
     ::
 
         with penstock.attach_all(spark, "1 s ± 10%", names="orders-*") as attached:
             spark.streams.awaitAnyTermination()
 
-    `names` are patterns of query names (`orders-*`); by default every query. A query that starts without a limit gets
-    `first_rows` (Kafka) or `first_files` before its first batch is planned, so that no backlog comes through at once,
-    and is then steered as by `attach`; after a restart from the size that its journal ended with. A query whose source
-    has no limit is left alone, and the log says so. Further settings are those of `attach`.
+    `names` are patterns of query names (`orders-*`); by default every query, also one without a name. A query that
+    starts without a limit gets `first_rows` (Kafka) or `first_files` before its first batch is planned, so that no
+    backlog comes through at once, and is then steered as by `attach`; after a restart from the size that its journal
+    ended with. A query whose sources or trigger know no limit is left alone, and the log says so; so are queries that
+    are started from another session (`spark.newSession()`). Further settings are those of `attach`.
     """
     context = SparkContext._active_spark_context
     if not hasattr(spark, "_jsparkSession") or context is None:
         raise UnsupportedError("this is not a classic Spark session in this process; Spark Connect is not supported")
-    if first_rows < 1 or first_files < 1:
-        raise BadInputError("first_rows", first_rows, "the first batch must admit something", "give 1 or more")
+    for name, first in (("first_rows", first_rows), ("first_files", first_files)):
+        if first < 1:
+            raise BadInputError(name, first, "the first batch must admit something", "give 1 or more")
     for wrong in {"size", "journal"} & set(settings):
         raise BadInputError(wrong, settings[wrong], "belongs to one query", "leave it out, or attach to each query")
     objective = Slo.parse(slo) if isinstance(slo, str) else slo
     # A mistake is told here, and not in the log when a query starts.
     registry.create(controller, objective, 1.0, live=True, **{k: v for k, v in settings.items() if k not in _OPTIONS})
+    LagGuard(lag_of(settings.get("max_lag")))
+    check_unit(settings.get("unit"))
     patterns = ["*"] if names is None else [names] if isinstance(names, str) else list(names)
+    if not patterns:
+        raise BadInputError("names", names, "no query has such a name", "give patterns, or leave it out for all")
     attached = Attached(spark, Monitor.of(context), objective, controller, settings)
-    attached._begin("|".join(fnmatch.translate(pattern) for pattern in patterns), first_files, first_rows)
+    rows = 0 if settings.get("observe") else first_rows
+    attached._begin("|".join(fnmatch.translate(pattern) for pattern in patterns), first_files, rows)
     return attached
 
 
@@ -82,8 +93,9 @@ class Attached:
 
     @property
     def handles(self) -> tuple[Handle, ...]:
-        """The handle of every query that was attached, also of those that have stopped."""
-        return tuple(self._handles.values())
+        """The handle of every query that was attached; of those that have stopped, the last hundred."""
+        with self._lock:
+            return tuple(self._handles.values())
 
     def stop(self) -> None:
         """Take no further query, and detach from all."""
@@ -109,9 +121,14 @@ class Attached:
 
     def _take(self, query: StreamingQuery) -> None:
         try:
-            with self._lock:
-                known = self._handles.get(str(query.id))
-                if known is None or not known.active:
-                    self._handles[str(query.id)] = attach(query, self._slo, self._controller, **self._settings)
+            handle = attach(query, self._slo, self._controller, **self._settings)
         except PenstockError as error:
             log.warning("penstock: query %s is left alone: %s", query.name or query.id, error)
+            return
+        with self._lock:
+            self._handles[str(query.id)] = handle
+            stopped = [key for key, each in self._handles.items() if not each.active]
+            gone = [self._handles.pop(key) for key in stopped[: max(len(stopped) - _STOPPED, 0)]]
+        for each in gone:
+            # An application may start query after query; nobody waits for all of them to come back.
+            each.detach()

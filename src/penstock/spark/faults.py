@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 _NO_TOPIC = ("UnknownTopicOrPartition",)
-_NO_BROKER = ("Timed out waiting for a node assignment", "Timed out waiting to send the call", "node assignment. Call")
+_NO_BROKER = ("Timed out waiting for a node assignment", "Timed out waiting to send the call")
+_KAFKA = ("kafka.bootstrap.servers", "subscribe", "subscribepattern")
 _RAW = ("RawLocalFileSystem cannot be cast",)
 _GONE = ("OffsetOutOfRange", "Some data may have been lost", "KAFKA_DATA_LOSS")
 
@@ -22,14 +23,16 @@ def hint(failure: str, sources: Sequence[Mapping[str, str]]) -> str | None:
             "spark.sql.streaming.stateStore.providerClass before penstock.configure, or write profile='safe'"
         )
     options = [{key.lower(): value for key, value in each.items()} for each in sources]
-    kafka = [each for each in options if "kafka.bootstrap.servers" in each or "subscribe" in each]
-    if not kafka:
+    kafka = [each for each in options if any(key in each for key in _KAFKA)]
+    if not kafka and "kafka" not in failure:
         return None
     if _has(failure, _NO_TOPIC):
-        topics = ", ".join(each.get("subscribe", each.get("subscribepattern", "?")) for each in kafka)
+        topics = (
+            ", ".join(each.get("subscribe", each.get("subscribepattern", "?")) for each in kafka) or "that it reads"
+        )
         return f"topic {topics} is not there; create it, or correct .option('subscribe', ...)"
     if _has(failure, _NO_BROKER):
-        servers = ", ".join(sorted({each.get("kafka.bootstrap.servers", "?") for each in kafka}))
+        servers = ", ".join(sorted({each.get("kafka.bootstrap.servers", "?") for each in kafka})) or "its address"
         return f"no broker answers at {servers}; start it, or correct .option('kafka.bootstrap.servers', ...)"
     if _has(failure, _GONE):
         return (

@@ -6,7 +6,7 @@ import logging
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -31,6 +31,8 @@ log = logging.getLogger("penstock")
 _IDLE_BATCHES = 5
 _LAST_EVENTS_S = 5.0
 _FUTURE_S = 60.0
+# At these ages the ends of a topic are asked for: fine for the recent past, coarse for the far one.
+AGES_S = (604800, 259200, 86400, 43200, 21600, 7200, 3600, 1800, 900, 300, 120, 60, 30, 15, 8, 4, 2, 1)
 _FEW_ROWS = 1000
 _MANY_PARTITIONS = 8
 
@@ -63,7 +65,7 @@ class Handle:
         self._sampler = sampler
         self._again = again
         self._over_for_good = False
-        self._asked_retention = False
+        self._asked_broker = False
         self._said: set[str] = set()
         self._lock = threading.RLock()
         self._ended: str | None = None
@@ -146,8 +148,10 @@ class Handle:
     def on_started(self, query: StreamingQuery) -> None:
         """The query runs again: close the loop around the new run."""
         with self._lock:
-            if self._over_for_good or self._ended is None:
+            if self._over_for_good:
                 return
+            # The end of the old run may be told later than the start of the new one.
+            self._end("the query has stopped")
             try:
                 live = self._monitor.live(query)
                 gate, sampler, journal = self._again(live)
@@ -156,14 +160,20 @@ class Handle:
                 self._end(str(error), for_good=True)
                 return
             self.query, self._live, self._sampler = query, live, sampler
-            self._ended, self.gives_way = None, True
+            self._asked_broker = False
             self._over.clear()
             self._monitor.watch(live, self)
+            self._ended, self.gives_way = None, True
             self._loop.resume(gate, journal)
+        self._look_for_the_end()
 
     def on_lost(self, why: str) -> None:
-        """The session is gone, or another handle has taken over."""
+        """The session is gone."""
         self._end(why, for_good=True)
+
+    def give_way(self) -> None:
+        """Another handle takes over: the limit in force stays, since an open gate would let the backlog through."""
+        self._end("attached anew", for_good=True, restore=False)
 
     def _begin(self) -> None:
         if any(source.limit == "All Available" for source in self._live.sources) and not self._loop.observe_only:
@@ -182,6 +192,23 @@ class Handle:
         with self._lock:
             self._monitor.watch(self._live, self)
             self._loop.start()
+        self._look_for_the_end()
+
+    def _look_for_the_end(self) -> None:
+        """A run that ended before it was watched tells nobody; what a watched one still tells has time to come."""
+        if self._live.stopped():
+            timer = threading.Timer(_LAST_EVENTS_S, self._end_of, (self._live,))
+            timer.daemon = True
+            timer.start()
+
+    def _end_of(self, live: LiveQuery) -> None:
+        with self._lock:
+            if self._live is not live or self._ended is not None:
+                return
+            failure = self.query.exception()
+            if failure is not None:
+                self._failed(str(failure))
+            self._end("the query has stopped")
 
     def _failed(self, error: str) -> None:
         advice = hint(error, [source.options for source in self._live.sources])
@@ -197,10 +224,11 @@ class Handle:
         gate = self._loop.gate
         if isinstance(gate, SplitGate) and sample.usable:
             gate.learn(sample)
-        if not self._asked_retention:
+        if not self._asked_broker:
             # Only now are the topics known; in a thread of its own, since a broker may not answer.
-            self._asked_retention = True
-            threading.Thread(target=self._learn_retention, name="penstock-retention", daemon=True).start()
+            self._asked_broker = True
+            if kafka := [each for each in gates_of(gate) if isinstance(each, KafkaGate)]:
+                threading.Thread(target=self._ask_broker, args=(kafka,), name="penstock-broker", daemon=True).start()
         self._warn_of_idle_interval(sample)
         self._warn_of_partitions(progress)
         if progress.newest_s is not None and progress.newest_s > progress.started_s + _FUTURE_S:
@@ -216,20 +244,26 @@ class Handle:
                 same_ms = event.get("same_until_ms")
                 gate.see_ends(event["latest"], event["at_ms"] / 1e3, None if same_ms is None else same_ms / 1e3)
 
-    def _learn_retention(self) -> None:
-        """Ask the broker how long it keeps what is not read: the guard must know."""
-        for gate in gates_of(self._loop.gate):
-            if not isinstance(gate, KafkaGate):
-                continue
+    def _ask_broker(self, gates: Sequence[KafkaGate]) -> None:
+        """What the guard must know: how long the broker keeps what is not read, and how old that is by now."""
+        for gate in gates:
             try:
-                found = self._live.retention_s(gate.source, gate.topics())
+                retention_s = self._live.retention_s(gate.source, gate.topics())
+                now_s = time.time()
+                ends = self._live.ends_at(gate.source, [now_s - age_s for age_s in AGES_S])
             except Exception as error:
-                self._loop.journal.event("retention-unknown", why=f"the broker did not tell: {error!r}"[:500])
+                self._say_once(
+                    "broker-silent",
+                    "the broker did not tell the retention of the topic or the age of its records, so only max_lag "
+                    f"guards against loss (its client may lack the right to describe): {error!r}"[:500],
+                )
                 continue
-            for topic, retention_s in found.items():
-                if retention_s is not None:
-                    self._loop.guard.limit(retention_s)
-                    self._loop.journal.event("retention", topic=topic, seconds=retention_s)
+            with self._lock:
+                gate.seed([(now_s - age_s, text) for age_s, text in zip(AGES_S, ends, strict=True)])
+                for topic, kept_s in retention_s.items():
+                    if kept_s is not None:
+                        self._loop.guard.limit(kept_s)
+                        self._loop.journal.event("retention", topic=topic, seconds=kept_s)
 
     def _observe(self, sample: BatchSample | None, began_s: float) -> None:
         if sample is None:
@@ -271,12 +305,12 @@ class Handle:
         log.warning("penstock: %s", why)
         self._loop.journal.event(name, why=why)
 
-    def _end(self, why: str, *, for_good: bool = False) -> None:
+    def _end(self, why: str, *, for_good: bool = False, restore: bool = True) -> None:
         with self._lock:
             self._over_for_good |= for_good
             if self._ended is None:
                 self._ended = why
-                self._loop.stop(why)
+                self._loop.stop(why, restore=restore)
                 self._loop.journal.close()
                 self._monitor.unwatch(self._live)
             if for_good:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from importlib import resources
 from typing import Any
@@ -14,9 +14,10 @@ from pyspark import SparkContext
 from pyspark.sql.streaming.query import StreamingQuery
 
 from penstock.errors import UnsupportedError
+from penstock.spark.faults import hint
 
 _READY_S = 30.0
-_ASK_S = 10.0
+_ASK_MS = 10_000
 
 
 class Bridge:
@@ -128,22 +129,20 @@ class LiveQuery:
 
     def user_limit(self, source: int, remembered: str | None) -> Any:
         """The limit that the user had: the one that `gated` remembered, or that of before we met it, or the present."""
-        present = self._engine.limit(self._execution, source)
-        if remembered is not None:
-            return self._engine.parseLimit(remembered, present)
         original = self._probe.original(self.run_id, source)
-        return present if original is None else original
+        before = self._engine.limit(self._execution, source) if original is None else original
+        return before if remembered is None else self._engine.parseLimit(remembered, before)
 
     def retention_s(self, source: int, topics: Collection[str]) -> dict[str, float | None]:
         """How long the broker keeps the records of each topic; None where it keeps them for ever."""
-        context = SparkContext._active_spark_context
-        assert context is not None
-        assert context._jvm is not None
-        names = context._jvm.java.util.ArrayList()
-        for topic in topics:
-            names.add(topic)
-        told = json.loads(self._engine.retention(self._execution, source, names, round(_ASK_S * 1e3)))
+        names = _java_list(topics)
+        told = json.loads(self._engine.retention(self._execution, source, names, _ASK_MS))
         return {topic: None if ms is None or ms < 0 else ms / 1e3 for topic, ms in told.items()}
+
+    def ends_at(self, source: int, times_s: Sequence[float]) -> list[str]:
+        """Where the partitions of a Kafka source ended at these times, by its records' timestamps; offsets as JSON."""
+        times = _java_list([round(time_s * 1e3) for time_s in times_s])
+        return [json.dumps(ends) for ends in json.loads(self._engine.endsAt(self._execution, source, times, _ASK_MS))]
 
     def _limit(self, source: int, limit: Any) -> None:
         self._probe.setLimit(self.id, self._execution, source, limit)
@@ -197,4 +196,14 @@ def _execution(query: StreamingQuery) -> Any:
 
 
 def _first_line(failure: Exception) -> str:
-    return str(failure).splitlines()[0]
+    return hint(str(failure), ()) or str(failure).splitlines()[0]
+
+
+def _java_list(values: Collection[Any]) -> Any:
+    context = SparkContext._active_spark_context
+    assert context is not None
+    assert context._jvm is not None
+    made = context._jvm.java.util.ArrayList()
+    for value in values:
+        made.add(value)
+    return made

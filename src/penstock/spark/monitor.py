@@ -38,6 +38,10 @@ class Observer(Protocol):
         """No event will come any more."""
         ...
 
+    def give_way(self) -> None:
+        """Another observer takes over."""
+        ...
+
 
 Welcome: TypeAlias = Callable[[StreamingQuery], None]
 
@@ -54,6 +58,8 @@ class Monitor:
         self._observers: dict[str, Observer] = {}
         self._followers: dict[str, Observer] = {}
         self._welcome: Welcome | None = None
+        self.taking = threading.RLock()
+        """Held from the look at a query to the watching of it: of two handles that want the same run, one is first."""
         self._thread = threading.Thread(target=self._run, name="penstock-monitor", daemon=True)
         self._thread.start()
 
@@ -71,7 +77,7 @@ class Monitor:
         live = LiveQuery(query, self._bridge)
         watching = self._observers.get(live.run_id)
         if watching is not None and watching.gives_way:
-            watching.on_lost("attached anew")
+            watching.give_way()
         elif watching is not None:
             raise UnsupportedError(
                 f"query {live.name or live.id} is attached already, and two loops would undo each other; detach() the "
@@ -95,12 +101,18 @@ class Monitor:
             del self._followers[query.id]
             self._at_the_jvm(query.unfollow)
 
+    def release(self, query: StreamingQuery) -> None:
+        """Give a run that was met, and that nobody steers, its own limits back."""
+        self._at_the_jvm(lambda: self._bridge.probe.release(str(query.id), str(query.runId)))
+
     def welcome(self, session: Any, names: str, files: int, rows: int, each: Welcome | None) -> None:
         """Call `each` with every query that starts and whose name matches; None ends it."""
         if each is not None and self._welcome is not None:
             raise UnsupportedError("attach_all is at work already for this session; stop() the first one")
+        self._at_the_jvm(
+            lambda: self._bridge.probe.welcome(None if each is None else names, files, rows, session._jsparkSession)
+        )
         self._welcome = each
-        self._bridge.probe.welcome(None if each is None else names, files, rows, session._jsparkSession)
 
     def _at_the_jvm(self, call: Callable[[], None]) -> None:
         try:
@@ -133,7 +145,10 @@ class Monitor:
 
     def _deliver(self, event: dict[str, Any]) -> None:
         if event["kind"] == "started":
-            self._begin(event)
+            try:
+                self._begin(event)
+            except Exception:
+                log.exception("penstock: the start of query %s not handled", event.get("query"))
             return
         targets = [self._observers.get(event["run"])] if "run" in event else list(self._observers.values())
         for observer in targets:
@@ -144,13 +159,18 @@ class Monitor:
                     log.exception("penstock: event of query %s not handled", event.get("query"))
 
     def _begin(self, event: dict[str, Any]) -> None:
-        try:
-            query = self._bridge.query(event["query"], event["run"])
-            if query is None or event["run"] in self._observers:
+        query = self._bridge.query(event["query"], event["run"])
+        if query is None:
+            return
+        with self.taking:
+            if event["run"] in self._observers:
                 return
-            if (follower := self._followers.get(event["query"])) is not None:
-                follower.on_started(query)
-            elif self._welcome is not None:
-                self._welcome(query)
-        except Exception:
-            log.exception("penstock: query %s starts and could not be attached", event.get("query"))
+            try:
+                if (follower := self._followers.get(event["query"])) is not None:
+                    follower.on_started(query)
+                elif self._welcome is not None:
+                    self._welcome(query)
+            except Exception:
+                log.exception("penstock: query %s starts and could not be attached", event.get("query"))
+            if event["run"] not in self._observers:
+                self.release(query)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from bisect import bisect_right
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -42,8 +42,8 @@ class OffsetHistory:
     """When the ends of a topic's partitions were where.
 
     A record arrived between the last look that did not yet see it and the first that did; between two looks records
-    are taken to have come evenly. One that was there at the first look is at least as old as that look: its true age
-    nobody here knows. Memory is bounded: old looks are thinned out.
+    are taken to have come evenly. One that was there at the first look is at least as old as that look, until the
+    broker has been asked (`seed`). Memory is bounded: old looks are thinned out.
 
     >>> history = OffsetHistory()
     >>> for at_s, end in ((0.0, 0), (1.0, 100), (2.0, 300)):
@@ -69,6 +69,12 @@ class OffsetHistory:
         # The clock may have been set back; looks that come late from another thread tell nothing new.
         if not self._at_s or at_s > self._at_s[-1]:
             self._add(at_s, dict(ends))
+
+    def seed(self, looks: Sequence[tuple[float, Ends]]) -> None:
+        """Looks from before the first one, oldest first, as the broker tells them by its records' timestamps."""
+        older = [look for look in looks if look[1] and (not self._at_s or look[0] < self._at_s[0])]
+        self._at_s[:0] = [at_s for at_s, _ in older]
+        self._ends[:0] = [ends for _, ends in older]
 
     def arrival_s(self, part: tuple[str, int], offset: int) -> float | None:
         """When the record at this offset arrived; None for one that nobody has seen yet."""

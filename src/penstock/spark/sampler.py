@@ -106,8 +106,9 @@ class Sampler:
             progress.batch_id,
             batch,
             processing_s=progress.trigger_execution_s,
-            # Spark counts a row as often as the query scans it, a self-join twice; what was admitted is one row.
-            items=progress.items if rows is None or math.isnan(rows) else round(rows),
+            # Spark counts a row as often as the query scans it, a self-join twice; what was admitted is one row. But
+            # not every offset of Kafka is a row: some were compacted away, some mark transactions.
+            items=progress.items if rows is None or math.isnan(rows) else min(round(rows), progress.items),
             started_s=progress.started_s,
             confirmed=True,
             durations_s=progress.durations_s,

@@ -98,11 +98,85 @@ def test_attach_all_leaves_other_names_and_other_sources_alone(
             penstock.attach_all(spark, "1 s")
 
 
+def test_attach_all_changes_nothing_of_what_it_cannot_steer(
+    spark: SparkSession, broker: Broker, topic, subscribed, start, sizes, until
+) -> None:
+    name = topic()
+    fill(broker.bootstrap, name, 3000)
+    rate = spark.readStream.format("rate").load().selectExpr("CAST(value AS STRING) AS value")
+    with penstock.attach_all(spark, "1 s ± 10%", first_rows=100) as attached:
+        once = start(subscribed(name).load(), "once", once=True)
+        assert once.awaitTermination(90)
+        assert sizes(once) == [3000]
+        mixed = start(subscribed(name).load().selectExpr("CAST(value AS STRING) AS value").union(rate), "mixed")
+        until(lambda: sizes(mixed))
+        assert sizes(mixed)[0] >= 3000
+        assert attached.handles == ()
+    with penstock.attach_all(spark, "1 s ± 10%", first_rows=100, observe=True):
+        watched = start(subscribed(name).load(), "watched")
+        until(lambda: sum(sizes(watched)) == 3000)
+        assert sizes(watched) == [3000]
+
+
+def test_a_minimum_of_the_users_own_does_not_let_the_backlog_through(
+    spark: SparkSession, broker: Broker, topic, subscribed, start, sizes, until
+) -> None:
+    name = topic()
+    fill(broker.bootstrap, name, 3000)
+    with penstock.attach_all(spark, "1 s ± 10%", first_rows=100):
+        query = start(subscribed(name, minOffsetsPerTrigger=50, maxTriggerDelay="1s").load())
+        until(lambda: sum(sizes(query)) == 3000)
+        assert sizes(query)[0] == 100
+
+
+def test_a_query_started_again_at_once_is_followed_and_its_own_limit_comes_back(
+    broker: Broker, topic, subscribed, start, sizes, until, tmp_path: Path
+) -> None:
+    name = topic()
+    fill(broker.bootstrap, name, 500)
+    query = start(subscribed(name).load())
+    handle = attach(query, "<= 5 s end-to-end", "fixed", size=300, journal=tmp_path / "j.jsonl")
+    until(lambda: sum(sizes(query)) == 500)
+    for _ in range(3):
+        # No wait for the end of the old run to be told.
+        query.stop()
+        fill(broker.bootstrap, name, 2000)
+        query = start(subscribed(name).load())
+        until(lambda query=query: sum(sizes(query)) == 2000)
+        assert max(sizes(query)) == 300
+    until(lambda: handle.active)
+    handle.detach()
+    fill(broker.bootstrap, name, 2000)
+    until(lambda: sum(sizes(query)) == 4000)
+    assert max(sizes(query)) > 300
+
+
+def test_a_broker_that_is_back_before_spark_gives_up_costs_nothing(
+    broker: Broker, topic, subscribed, start, until, tmp_path: Path
+) -> None:
+    name = topic(partitions=2)
+    fill(broker.bootstrap, name, 3000)
+    seen = Seen()
+    query = start(penstock.gated(subscribed(name), first=100).load(), each=seen)
+    with attach(query, "500 ms ± 20%", max_size=200, journal=tmp_path / "j.jsonl") as handle:
+        until(lambda: len(seen.records) > 500)
+        broker.kill()
+        broker.start()
+        fill(broker.bootstrap, name, 1000)
+        until(lambda: len(seen.records) == 4000)
+        assert query.isActive
+        assert handle.active
+    assert len(set(seen.records)) == 4000
+
+
 def test_attach_all_tells_a_mistake_at_once(spark: SparkSession) -> None:
     with pytest.raises(BadInputError, match="no such controller"):
         penstock.attach_all(spark, "1 s", "pmbag")
     with pytest.raises(BadInputError, match="belongs to one query"):
         penstock.attach_all(spark, "1 s", journal="j.jsonl")
+    for wrong in ({"max_lag": "soon"}, {"unit": "records"}, {"names": []}, {"first_rows": 0}):
+        with pytest.raises(BadInputError):
+            penstock.attach_all(spark, "1 s", **wrong)
 
 
 def test_a_broker_that_is_killed_and_comes_back_costs_no_record(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -71,6 +72,11 @@ class OutageSpec:
 def outage(spec: OutageSpec, out: Path, say: Say = print) -> dict[str, Any]:
     """Run all contenders in turn, `rounds` times, on topics filled alike; journals stay in `out`."""
     out.mkdir(parents=True, exist_ok=True)
+    for contender in spec.contenders:
+        for number in range(spec.rounds):
+            if (place := _place(out, contender, number)).exists():
+                reason = f"holds {place.name!r} of an earlier run"
+                raise BadInputError("out", str(out), reason, "give a new or empty folder")
     connector = ",".join(map(str, jars.fetch(jars.CONNECTOR, say)))
     rows: list[dict[str, Any]] = []
     with Broker(progress=say) as broker, session(spec.master, settings={"spark.jars": connector}) as spark:
@@ -89,9 +95,7 @@ def _drain(
     from penstock.spark.attach import attach
     from penstock.spark.reader import gated
 
-    place = out / f"{contender.replace(':', '_')}-{number + 1}"
-    if place.exists():
-        raise BadInputError("out", str(out), f"holds {place.name!r} of an earlier run", "give a new or empty folder")
+    place = _place(out, contender, number)
     topic, values = f"outage-{place.name}", Readings(spec.seed)
     say(f"{contender}, round {number + 1} of {spec.rounds}: a backlog of {spec.records:,} records is written")
     broker.create_topic(topic, spec.partitions)
@@ -123,6 +127,10 @@ def _drain(
     )
 
 
+def _place(out: Path, contender: str, number: int) -> Path:
+    return out / f"{contender.replace(':', '_').replace('=', '_')}-{number + 1}"
+
+
 def _watch(query: StreamingQuery, spec: OutageSpec, slo: Slo, journal: Path, began_s: float, say: Say) -> None:
     """Until the query has caught up and gone on for a while."""
     deadline_s, said_s = time.monotonic() + _PATIENCE_S, time.monotonic()
@@ -151,7 +159,7 @@ def measure(samples: Sequence[BatchSample], records: int, slo: Slo, began_s: flo
     # The batch that takes the last of the backlog may be a small one; without a backlog every batch is judged.
     judged = (draining[:-1] or draining) if records else list(samples)
     met = [slo.verdict(sample) is Verdict.MET for sample in judged]
-    end_to_end_s = [sample.end_to_end_s for sample in samples if sample.end_to_end_s is not None]
+    ages = [(_age_s(sample, began_s), sample.items) for sample in samples]
     items = np.array([sample.items for sample in judged], dtype=float)
     processing_s = np.array([sample.processing_s for sample in judged])
     return {
@@ -164,8 +172,8 @@ def measure(samples: Sequence[BatchSample], records: int, slo: Slo, began_s: flo
         "i_slh": 100 * float(items[met].sum() / items.sum()),
         "processing_mean_s": float(processing_s.mean()),
         "processing_max_s": float(processing_s.max()),
-        "end_to_end_mean_s": _mean(end_to_end_s),
-        "lag_max_s": max(end_to_end_s, default=None),
+        "end_to_end_mean_s": sum(age_s * count for age_s, count in ages) / max(sum(count for _, count in ages), 1),
+        "lag_max_s": max((age_s for age_s, _ in ages), default=None),
         "lag_max_items": max((s.backlog for s in samples if s.backlog is not None), default=None),
     }
 
@@ -182,6 +190,12 @@ def caught_up(samples: Sequence[BatchSample], records: int, slo: Slo) -> BatchSa
     later = samples[samples.index(drained) :]
     bound_s = slo.high if slo.metric is Metric.END_TO_END else 2 * slo.high
     return next((s for s in later if s.end_to_end_s is not None and s.end_to_end_s <= bound_s), None)
+
+
+def _age_s(sample: BatchSample, began_s: float) -> float:
+    """Of the oldest record of a batch at its end; Spark does not tell where its first one began: before the query."""
+    known = sample.end_to_end_s
+    return ended_s(sample) - began_s if known is None else known
 
 
 def ended_s(sample: BatchSample) -> float:
@@ -202,7 +216,15 @@ def _together(rows: Sequence[Mapping[str, Any]], contender: str) -> dict[str, An
     plain = {row["round"]: row for row in rows if row["contender"] == PLAIN}
     pairs = [(row["drain_s"], plain[row["round"]]["drain_s"]) for row in mine if row["round"] in plain]
     ratios = [one / other for one, other in pairs if one and other]
-    times = ("drain_s", "caught_up_s", "processing_mean_s", "processing_max_s", "end_to_end_mean_s", "lag_max_s")
+    times: tuple[str, ...] = (
+        "drain_s",
+        "caught_up_s",
+        "processing_mean_s",
+        "processing_max_s",
+        "end_to_end_mean_s",
+        "lag_max_s",
+    )
+    times += ("lag_max_items",)
     keys = (*times, "b_slh", "i_slh")
     means = {key: _mean([row[key] for row in mine]) for key in keys}
     return {
@@ -252,6 +274,6 @@ def _warm_up(spark: SparkSession, broker: Broker, spec: OutageSpec, out: Path) -
     fill(broker.bootstrap, topic, _WARM_UP_RECORDS, Readings(spec.seed))
     reader = _reader(spark, broker, topic).option("maxOffsetsPerTrigger", _WARM_UP_LIMIT)
     writer = watched(reader.load()).writeStream.outputMode("update").foreachBatch(_Counts())
-    checkpoint = out / "warm-up"
-    writer.option("checkpointLocation", str(checkpoint)).trigger(availableNow=True).start().awaitTermination()
+    with tempfile.TemporaryDirectory(dir=out) as checkpoint:
+        writer.option("checkpointLocation", checkpoint).trigger(availableNow=True).start().awaitTermination()
     broker.delete_topic(topic)

@@ -21,6 +21,7 @@ _COLUMNS: dict[str, Callable[[Mapping[str, Any]], str]] = {
     "I-SLH": lambda row: _number(row["i_slh"]),
     "mean end-to-end, s": lambda row: _number(row["end_to_end_mean_s"]),
     "longest end-to-end, s": lambda row: _number(row["lag_max_s"]),
+    "lag at first, records": lambda row: f"{row['lag_max_items']:,.0f}",
     "each record once": lambda row: "yes" if row["counted_once"] else "NO",
 }
 
@@ -44,8 +45,9 @@ topics filled alike. Made by `{command}` on {here["date"]}: {here["machine"]}, P
 Drain is from the start of the query to the end of the batch that takes the last record of the backlog; "to plain" is
 that over the drain of plain Spark in the same round (each round in brackets). Caught up is when a batch is back in
 bounds, from the arrival of its oldest record to its end{_bound(spec)}. Hits (I-SLH) are items of the batches of the
-drain, its last one left out, which may be small; without a backlog, of all batches. Numbers are means over the rounds,
-sizes the largest.
+drain, its last one left out, which may be small; without a backlog, of all batches. End-to-end is of the oldest record
+of each batch, the mean weighted by records; records of the backlog count from the start of the query. The lag is what
+the first batch leaves. Numbers are means over the rounds, sizes the largest.
 """
     heads = list(_COLUMNS)
     lines = [heads, ["---"] * len(heads), *([cell(row) for cell in _COLUMNS.values()] for row in found["contenders"])]

@@ -18,15 +18,20 @@ def gate_for(query: LiveQuery, unit: str | None = None) -> SourceGate:
 
     `unit` is for files: "files" or "bytes", by default what the user's own limit counts.
     """
-    if unit not in (None, "files", "bytes"):
-        raise BadInputError("unit", unit, "not a unit of a source", "write files or bytes, or leave it out")
+    check_unit(unit)
     gates = [_gate(query, index, unit) for index in range(len(query.sources))]
     return gates[0] if len(gates) == 1 else SplitGate(gates)
 
 
+def check_unit(unit: object) -> None:
+    """Refuse what no source counts in."""
+    if unit not in (None, "files", "bytes"):
+        raise BadInputError("unit", unit, "not a unit of a source", "write files or bytes, or leave it out")
+
+
 def gates_of(gate: Gate) -> tuple[Gate, ...]:
     """The gates of the single sources."""
-    return gate._gates if isinstance(gate, SplitGate) else (gate,)
+    return gate.gates if isinstance(gate, SplitGate) else (gate,)
 
 
 def _gate(query: LiveQuery, index: int, unit: str | None) -> SourceGate:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 from penstock.sample import Decision
@@ -51,6 +52,10 @@ class KafkaGate:
     def topics(self) -> set[str]:
         """The topics seen so far."""
         return {topic for topic, _ in self.history.parts}
+
+    def seed(self, looks: Sequence[tuple[float, str]]) -> None:
+        """Where the topic ended at earlier times, oldest first, as the broker tells it."""
+        self.history.seed([(at_s, parse_offsets(ends)) for at_s, ends in looks])
 
     def see_ends(self, latest: str | None, at_s: float, same_until_s: float | None = None) -> None:
         """A look at the topic's end offsets."""

@@ -52,7 +52,7 @@ class SplitGate:
         self.unit = units[0]
         self.first_size = sum(gate.first_size for gate in gates)
         self.waits = all(gate.waits for gate in gates)
-        self._gates = tuple(gates)
+        self.gates = tuple(gates)
         self._costs = RowCosts(len(gates))
         self._demand = [1.0] * len(gates)
         self._size_a_row = [1.0] * len(gates)
@@ -66,7 +66,7 @@ class SplitGate:
 
     def apply(self, decision: Decision) -> None:
         """Each source gets its part, at least 1."""
-        for gate, share, weight in zip(self._gates, self._shares(), self.weights, strict=True):
+        for gate, share, weight in zip(self.gates, self._shares(), self.weights, strict=True):
             part = share / weight
             # Gates round down, and the rounding of a product must not cost a row.
             size = clamp(round(decision.size * part, 6))
@@ -76,12 +76,12 @@ class SplitGate:
 
     def restore(self) -> None:
         """Every source goes back to its own limit."""
-        for gate in self._gates:
+        for gate in self.gates:
             gate.restore()
 
     def admitted(self, sources: tuple[SourceRange, ...]) -> Admitted:
         """The weighted sum of what was taken, the oldest wait; the next split follows what is left."""
-        each = [gate.admitted(sources) for gate in self._gates]
+        each = [gate.admitted(sources) for gate in self.gates]
         sizes = tuple(a.size for a in each)
         size = sum(w * n for w, n in zip(self.weights, sizes, strict=True))
         if math.isfinite(size):
