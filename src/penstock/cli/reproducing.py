@@ -1,4 +1,4 @@
-"""The command `reproduce`: a published evaluation, run again in virtual time."""
+"""The command `reproduce`: a published evaluation, run again in virtual time or on Spark."""
 
 from __future__ import annotations
 
@@ -8,31 +8,45 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from rich.console import Console
 from rich.markup import escape
 from rich.table import Table as RichTable
 
+from penstock.bench.compare_runs import Job
+from penstock.bench.lmstream import page as lmstream_page
+from penstock.bench.lmstream import reproduce as lmstream
+from penstock.bench.lmstream.plan import Plan, quick_plan
+from penstock.bench.lmstream.tables import beaten
 from penstock.bench.results_page import replace_section
-from penstock.bench.thesis.finding import NOT, REPRODUCED, UNKNOWN
+from penstock.bench.run import RunSpec
+from penstock.bench.thesis.finding import NOT, REPRODUCED, UNKNOWN, Outcome
 from penstock.bench.thesis.grid import Grid, quick_grid
 from penstock.bench.thesis.page import results_section, write_page
 from penstock.bench.thesis.reproduce import Reproduction, reproduce
 from penstock.bench.thesis.tables import Table
 from penstock.cli.bar import Bar
+from penstock.cli.running import WRONG_OUTPUT, watch_on
 from penstock.cli.tables import console_here
-from penstock.cli.watch import INTERRUPTED
+from penstock.cli.views import SilentView
+from penstock.cli.watch import INTERRUPTED, stdout_to_stderr, watch
 from penstock.errors import BadInputError
 
-PAPERS = ("thesis",)
+PAPERS = ("thesis", "lmstream")
 _COLOURS = {REPRODUCED: "green", NOT: "red", UNKNOWN: "yellow"}
+_NAMES = ("threshold", "algorithm", "metric", "query", "run", "percent of the time")
 
 
 def reproduce_command(
-    paper: Annotated[str, typer.Argument(metavar="thesis", help="Which published evaluation.")],
-    runs: Annotated[int | None, typer.Option(help="Runs of each configuration. Default: 10, with --quick 2.")] = None,
-    quick: Annotated[bool, typer.Option("--quick", help="A thinned grid, in about a minute.")] = False,
+    paper: Annotated[str, typer.Argument(metavar="thesis|lmstream", help="Which published evaluation.")],
+    runs: Annotated[
+        int | None, typer.Option(help="thesis: runs of each configuration. Default: 10, with --quick 2.")
+    ] = None,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="A first look: thesis in about a minute, lmstream in less than five.")
+    ] = False,
     out: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Where results are kept; a stopped run goes on from them.")
     ] = None,
@@ -43,57 +57,139 @@ def reproduce_command(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object, nothing else.")] = False,
 ) -> None:
-    """Run a published evaluation again in virtual time: its tables, figures and findings, theirs beside ours."""
+    """Run a published evaluation again: its tables, figures and findings, theirs beside ours.
+
+    The thesis in virtual time; LMStream on Spark, in about an hour.
+    """
     if paper not in PAPERS:
         raise BadInputError("reproduce", paper, "no such evaluation", f"write one of {', '.join(PAPERS)}")
+    if runs is not None and paper != "thesis":
+        raise BadInputError("runs", runs, f"{paper} is run once", "leave it out")
     if runs is not None and runs < 1:
         raise BadInputError("runs", runs, "nothing to run", "give 1 or more, e.g. 10")
     for option, file in (("page", page), ("results", results)):
         if file is not None and quick:
             raise BadInputError(option, str(file), "the page is about the whole grid", "leave out --quick")
+    folder = out or Path("runs") / f"reproduce-{paper}{'-quick' if quick else ''}"
+    if paper == "lmstream":
+        _lmstream(folder, quick, page, results, as_json)
+    else:
+        _thesis(folder, runs, quick, page, results, as_json)
+
+
+def _thesis(
+    folder: Path, runs: int | None, quick: bool, page: Path | None, results: Path | None, as_json: bool
+) -> None:
     grid = quick_grid() if quick else Grid()
     grid = grid if runs is None else replace(grid, runs=runs)
-    folder = out or Path("runs") / ("reproduce-thesis-quick" if quick else "reproduce-thesis")
     try:
         with Bar() as bar:
             found = reproduce(grid, folder, bar.runs, bar.figure)
     except KeyboardInterrupt:
-        print(f"stopped; what is finished is in {folder}, the same command goes on from there", file=sys.stderr)
-        raise typer.Exit(INTERRUPTED) from None
+        raise _stopped(folder) from None
     if page is not None:
         write_page(found, page)
     if results is not None:
         replace_section(results, "thesis", results_section(found))
     if as_json:
         typer.echo(json.dumps({**found.to_json(), "quick": quick}, ensure_ascii=False))
-    else:
-        _show(found, folder, quick, [file for file in (page, results) if file is not None])
-
-
-def _show(found: Reproduction, folder: Path, quick: bool, written: Sequence[Path]) -> None:
+        return
     console = console_here()
     if quick:
-        runs = found.scores.runs
-        console.print(f"A thinned grid with {runs} runs each: for a first look, not for conclusions.\n", style="yellow")
-    for table in found.tables:
+        _warn(console, f"A thinned grid with {found.scores.runs} runs each: for a first look, not for conclusions.")
+    _show(console, found.tables, [(finding.claim, outcome) for finding, outcome in found.found])
+    _say(console, f"{_count_thesis(found)}; all of it in {folder}")
+    _name_written(console, page, results)
+
+
+def _lmstream(folder: Path, quick: bool, page: Path | None, results: Path | None, as_json: bool) -> None:
+    plan = quick_plan() if quick else Plan()
+    console = console_here()
+
+    def shown(spec: RunSpec, job: Job) -> dict[str, Any]:
+        return watch(job, SilentView()) if as_json else watch_on(console, spec, job)
+
+    def say(text: str) -> None:
+        if as_json:
+            print(text, file=sys.stderr, flush=True)
+        else:
+            _say(console, text)
+
+    if as_json:
+        with stdout_to_stderr():
+            found = lmstream.reproduce(plan, folder, shown, say)
+    else:
+        found = lmstream.reproduce(plan, folder, shown, say)
+    if found is None:
+        raise _stopped(folder)
+    if found.good and page is not None:
+        lmstream_page.write_page(found, page)
+    if found.good and results is not None:
+        replace_section(results, lmstream_page.SECTION, lmstream_page.results_section(found))
+    if as_json:
+        typer.echo(json.dumps({**found.to_json(), "quick": quick}, ensure_ascii=False))
+    else:
+        console.print()
+        if quick:
+            _warn(console, f"A short stream at {plan.speed:g} times its speed: for a first look, not for conclusions.")
+        _show(console, found.tables, [(finding.claim, outcome) for finding, outcome in found.found])
+        if said := beaten(found.scores):
+            _say(console, said)
+        kept = len(found.ran.summaries) - found.ran.computed
+        _say(console, f"{len(found.ran.summaries)} runs ({kept} kept from before) in {found.seconds:.0f} s; {folder}")
+        if found.good:
+            _name_written(console, page, results)
+    for failure in found.ran.failures:
+        print(f"failed: {failure}", file=sys.stderr)
+    if found.ran.wrong:
+        print(f"WRONG output: {', '.join(found.ran.wrong)}; these runs do not count", file=sys.stderr)
+    if not found.good:
+        print("nothing was written into any page", file=sys.stderr)
+        raise typer.Exit(WRONG_OUTPUT)
+
+
+def _stopped(folder: Path) -> typer.Exit:
+    print(f"stopped; what is finished is in {folder}, the same command goes on from there", file=sys.stderr)
+    return typer.Exit(INTERRUPTED)
+
+
+def _show(console: Console, tables: Sequence[Table], found: Sequence[tuple[str, Outcome]]) -> None:
+    for table in tables:
         console.print(_table(table))
         console.print()
-    for finding, outcome in found.found:
+    for claim, outcome in found:
         colour = _COLOURS[outcome.state]
-        console.print(f"[{colour}]{outcome.state:<14}[/] [bold]{escape(finding.claim)}[/] {escape(outcome.sentence)}")
-    counts = Counter(outcome.state for _, outcome in found.found)
-    console.print("\n" + ", ".join(f"{counts[state]} {state}" for state in _COLOURS), highlight=False)
+        console.print(f"[{colour}]{outcome.state:<14}[/] [bold]{escape(claim)}[/] {escape(outcome.sentence)}")
+    counts = Counter(outcome.state for _, outcome in found)
+    _say(console, "\n" + ", ".join(f"{counts[state]} {state}" for state in _COLOURS))
+
+
+def _count_thesis(found: Reproduction) -> str:
     kept = found.cells - found.computed
-    said = f"{found.cells:,} runs ({found.computed:,} computed now, {kept:,} kept from before) in {found.seconds:.0f} s"
-    console.print(f"{said}; all of it in {folder}", markup=False, highlight=False, soft_wrap=True)
-    for file in written:
-        console.print(str(file), markup=False, highlight=False, soft_wrap=True)
+    said = f"{found.cells:,} runs ({found.computed:,} computed now, {kept:,} kept from before)"
+    return f"{said} in {found.seconds:.0f} s"
+
+
+def _warn(console: Console, text: str) -> None:
+    console.print(f"{text}\n", style="yellow")
+
+
+def _say(console: Console, text: str) -> None:
+    console.print(text, markup=False, highlight=False, soft_wrap=True)
+
+
+def _name_written(console: Console, *files: Path | None) -> None:
+    for file in files:
+        if file is not None:
+            _say(console, str(file))
 
 
 def _table(table: Table) -> RichTable:
-    shown = RichTable(title=f"Table {table.name}: {table.title}", title_justify="left", box=None, pad_edge=False)
+    # The thesis numbers its tables, and their titles do not.
+    title = f"Table {table.name}: {table.title}" if table.name.startswith("5.") else table.title
+    shown = RichTable(title=title, title_justify="left", box=None, pad_edge=False)
     for name in table.head:
-        shown.add_column(name, justify="left" if name in ("threshold", "algorithm", "metric") else "right")
+        shown.add_column(name, justify="left" if name in _NAMES else "right")
     for row in table.texts():
         shown.add_row(*row)
     return shown

@@ -29,7 +29,7 @@ PACE = Datasets(rows=1000, every=1.0)
 CONSTANT = "datasets:rows=1000,every=1s"
 # Rows of one second may come in two batches, and a join takes a row that is as old as the watermark for late.
 _DELAY_S = 1
-_SECONDS = {"test": 20, "small": 120, "medium": 300, "large": 1200}
+_SECONDS = {"test": 20, "minute": 60, "small": 120, "medium": 300, "large": 1200}
 
 
 @dataclass(frozen=True)
