@@ -122,7 +122,9 @@ def test_only_the_last_row_is_from_the_future_and_passes_every_filter(query: Que
     assert EPOCH_S % 60 == CLOSING_S % 60 == 0
 
 
-@pytest.mark.parametrize(("size_class", "seconds"), [("test", 20), ("minute", 60), ("small", 120), ("medium", 300), ("large", 1200)])
+@pytest.mark.parametrize(
+    ("size_class", "seconds"), [("test", 20), ("minute", 60), ("small", 120), ("medium", 300), ("large", 1200)]
+)
 def test_a_class_is_a_length_of_stream(size_class: str, seconds: int) -> None:
     assert CLUSTER.workload(size_class).items == 1000 * seconds
     assert CLUSTER.workload(size_class, arrivals=FEW).items == 7 * seconds

@@ -125,9 +125,9 @@ def _said(found: Reproduction, table: Table) -> str:
 def _findings(found: Sequence[tuple[Finding, Outcome]]) -> str:
     lines = [
         "## Findings\n",
-        f"{count(found)} The rules were written before these runs were made, after a look at four short ones. There is",
-        f"one run of each kind: a ratio that comes nearer than {EDGE:g} to the line of its rule is one that the runs cannot",
-        "tell.\n",
+        f"{count(found)} The rules were written before these runs were made, after a look at four short ones.",
+        f"There is one run of each kind: a ratio that comes nearer than {EDGE:g} to the line of its rule is one that",
+        "the runs cannot tell.\n",
         "| finding | where | state |",
         "| --- | --- | --- |",
     ]
