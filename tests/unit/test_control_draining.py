@@ -96,3 +96,25 @@ def test_it_is_there_for_every_live_end_to_end_objective_and_no_other() -> None:
 @pytest.mark.parametrize("check", contract_checks(), ids=lambda check: check.__name__)
 def test_contract(check: Check) -> None:
     check(lambda slo, size: Draining(Pmbaf(slo, size)))
+
+
+@pytest.mark.parametrize("name", ["pmbaf", "pid", "das", "faf"])
+def test_where_no_size_keeps_the_bound_the_backlog_is_not_made_to_grow(name: str) -> None:
+    # The fixed cost alone, waited for and processed, is beyond the bound; a batch of 2,000 keeps up with what comes.
+    bound = Slo.parse("<= 2.5 s end-to-end")
+    arrivals_s = [index / 1000 for index in range(240_000)]
+    controller = registry.create(name, bound, 1000, live=True, waits=False)
+    batches = queue_loop(controller, LinearPlant(1.4, 0.0002, noise=0.05), arrivals_s)
+    assert max(batch.backlog or 0 for batch in batches[len(batches) // 2 :]) < 10_000
+
+
+def test_a_size_that_was_seen_to_drain_slowly_is_not_taken_again_while_there_is_a_backlog() -> None:
+    inner = Recorder()
+    controller = Draining(inner)
+    for number, (size, processing_s) in enumerate(((1000, 1.0), (400, 0.9))):
+        inner.size = 300.0
+        decision = controller.decide(BatchSample(number, size, size, processing_s, wait_s=60.0, backlog=9000))
+    assert (decision.size, inner.size) == (1000, 1000)
+    assert decision.reason.endswith("but that drains too slowly: 1,000")
+    inner.size = 300.0
+    assert controller.decide(BatchSample(2, 400, 400, 0.9, wait_s=60.0, backlog=0)).size == 300

@@ -131,7 +131,8 @@ def _lmstream(folder: Path, quick: bool, page: Path | None, results: Path | None
     else:
         console.print()
         if quick:
-            _warn(console, f"A short stream at {plan.speed:g} times its speed: for a first look, not for conclusions.")
+            short = f"A short stream at {plan.speed:g} times its speed, the first run on a cold Spark"
+            _warn(console, f"{short}: for a first look, not for conclusions.")
         _show(console, found.tables, [(finding.claim, outcome) for finding, outcome in found.found])
         if said := beaten(found.scores):
             _say(console, said)

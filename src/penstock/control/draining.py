@@ -6,8 +6,14 @@ from dataclasses import replace
 
 from penstock.control.protocol import Controller
 from penstock.control.reading import shown
+from penstock.control.size import LARGEST
 from penstock.control.wrappers import Wrapper
 from penstock.sample import BatchSample, Decision
+
+_SEEN = 16
+_WORTH = 0.8
+_GROWTH = 1.5
+_SATURATED = 0.9
 
 
 class Draining(Wrapper):
@@ -20,6 +26,11 @@ class Draining(Wrapper):
     Once the backlog is gone, a batch waits for its predecessor, and that takes as long as itself where sizes are
     steady. Any more is the backlog's doing: a smaller batch would not have waited less, and drains more slowly.
 
+    And where the fixed cost of a batch alone is beyond the bound, no size keeps it: the controller inside would shrink
+    the batch, and its throughput with it, and the backlog would grow without end. So as long as there is a backlog, no
+    size is taken that has shown less than 80% of the best throughput of late; and while the backlog grows, so does the
+    batch, as long as larger ones are seen to do more in their time.
+
     >>> from penstock.control.faf import Faf
     >>> from penstock.slo import Slo
     >>> slo = Slo.parse("<= 2 s end-to-end")
@@ -31,6 +42,8 @@ class Draining(Wrapper):
     def __init__(self, inner: Controller) -> None:
         super().__init__(inner)
         self._behind = False
+        self._backlog = 0.0
+        self._seen: list[tuple[float, float]] = []
 
     def decide(self, sample: BatchSample) -> Decision:
         """The inner decision on what the batch will be like without its backlog."""
@@ -38,9 +51,28 @@ class Draining(Wrapper):
             return self.inner.decide(sample)
         behind = sample.backlog is not None and sample.backlog > 0
         cleared, self._behind = self._behind, behind
+        self._seen = [*self._seen[1 - _SEEN :], (sample.size, sample.size / sample.processing_s)] if behind else []
+        growing = behind and (sample.backlog or 0.0) > self._backlog > 0
+        self._backlog = sample.backlog or 0.0
         wait_s, took_s = sample.wait_s, sample.processing_s
         if wait_s is None or wait_s <= took_s or not (behind or cleared):
-            return self.inner.decide(sample)
+            return self._worthwhile(self.inner.decide(sample), sample, growing)
         decision = self.inner.decide(replace(sample, wait_s=took_s))
         note = f"its wait of {shown(wait_s)} is the backlog's and counts as {shown(took_s)}"
-        return replace(decision, reason=f"{decision.reason}; {note}")
+        return self._worthwhile(replace(decision, reason=f"{decision.reason}; {note}"), sample, growing)
+
+    def _worthwhile(self, decision: Decision, sample: BatchSample, growing: bool) -> Decision:
+        """The decision, or the smallest size known to be worth its time where it is among those that are not."""
+        if growing and decision.size <= sample.size and self._pays(sample):
+            return self._correct(decision, min(_GROWTH * sample.size, LARGEST), "but the backlog grows:")
+        enough = _WORTH * max((rate for _, rate in self._seen), default=0.0)
+        poor = max((size for size, rate in self._seen if rate < enough), default=0.0)
+        good = min((size for size, rate in self._seen if rate >= enough and size > poor), default=0.0)
+        if not poor or not good or decision.size > poor:
+            return decision
+        return self._correct(decision, good, "but that drains too slowly:")
+
+    def _pays(self, sample: BatchSample) -> bool:
+        """Whether a larger batch than this may do more in its time: none clearly smaller has done nearly as much."""
+        rate = sample.size / sample.processing_s
+        return not any(size * _GROWTH <= sample.size and each >= _SATURATED * rate for size, each in self._seen)
