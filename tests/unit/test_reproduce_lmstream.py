@@ -23,8 +23,8 @@ from penstock.bench.lmstream.plan import BASELINE, CONSTANT, LMSTREAM, OURS, RAN
 from penstock.bench.lmstream.reproduce import Reproduction, reproduce
 from penstock.bench.lmstream.runs import COLD, run_all
 from penstock.bench.lmstream.scores import Measured, Scores, Split, Timeline, measure
+from penstock.bench.outcomes import NOT, REPRODUCED, UNKNOWN
 from penstock.bench.run import RunSpec, RunState, Tick, prepare
-from penstock.bench.thesis.finding import NOT, REPRODUCED, UNKNOWN
 from penstock.cli import main as cli
 from penstock.cli import reproducing
 from penstock.errors import PenstockError

@@ -20,9 +20,9 @@ from penstock.bench.lmstream import page as lmstream_page
 from penstock.bench.lmstream import reproduce as lmstream
 from penstock.bench.lmstream.plan import Plan, quick_plan
 from penstock.bench.lmstream.tables import beaten
+from penstock.bench.outcomes import NOT, REPRODUCED, UNKNOWN, Outcome
 from penstock.bench.results_page import replace_section
 from penstock.bench.run import RunSpec
-from penstock.bench.thesis.finding import NOT, REPRODUCED, UNKNOWN, Outcome
 from penstock.bench.thesis.grid import Grid, quick_grid
 from penstock.bench.thesis.page import results_section, write_page
 from penstock.bench.thesis.reproduce import Reproduction, reproduce

@@ -6,12 +6,11 @@ of a line: nearer to it, the runs cannot tell.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from penstock.bench.lmstream.scores import Measured, Scores
-from penstock.bench.thesis.finding import UNKNOWN, Outcome
+from penstock.bench.outcomes import UNKNOWN, Outcome
 
 EDGE = 0.05
 _FEWEST = 3
@@ -95,20 +94,3 @@ def listed(values: Mapping[str, float], form: str = "{:.2f}") -> str:
 def rounded(values: Mapping[str, float]) -> dict[str, float]:
     """For data: more than three digits are noise."""
     return {name: round(value, 3) for name, value in values.items()}
-
-
-def to_json(found: Sequence[tuple[Finding, Outcome]]) -> list[dict[str, Any]]:
-    """For machines."""
-    return [
-        {
-            "name": finding.name,
-            "section": finding.section,
-            "claim": finding.claim,
-            "rule": finding.rule,
-            "state": outcome.state,
-            "sentence": outcome.sentence,
-            "numbers": dict(outcome.numbers),
-            "published": dict(outcome.published),
-        }
-        for finding, outcome in found
-    ]

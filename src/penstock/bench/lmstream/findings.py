@@ -7,7 +7,7 @@ from penstock.bench.lmstream.findings_latency import LATENCY
 from penstock.bench.lmstream.findings_throughput import THROUGHPUT
 from penstock.bench.lmstream.findings_time import TIME
 from penstock.bench.lmstream.scores import Scores
-from penstock.bench.thesis.finding import Outcome
+from penstock.bench.outcomes import Outcome
 
 FINDINGS: tuple[Finding, ...] = (*LATENCY, *THROUGHPUT, *TIME)
 

@@ -7,7 +7,8 @@ from penstock.bench.lmstream import published
 from penstock.bench.lmstream.finding import Finding, below, between, listed, rounded
 from penstock.bench.lmstream.plan import BASELINE, LMSTREAM, tumbles
 from penstock.bench.lmstream.scores import KEPT, Scores
-from penstock.bench.thesis.finding import Outcome, all_of, vote
+from penstock.bench.outcomes import Outcome
+from penstock.bench.thesis.finding import all_of, vote
 
 SLIDING = tuple(query for query in published.QUERIES if not tumbles(QUERIES[query]))
 TUMBLING = tuple(query for query in published.QUERIES if tumbles(QUERIES[query]))

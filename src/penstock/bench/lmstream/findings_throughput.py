@@ -6,7 +6,8 @@ from penstock.bench.lmstream import published
 from penstock.bench.lmstream.finding import Finding, above, below, between, listed, rounded
 from penstock.bench.lmstream.findings_latency import TUMBLING
 from penstock.bench.lmstream.scores import Scores
-from penstock.bench.thesis.finding import Outcome, all_of
+from penstock.bench.outcomes import Outcome
+from penstock.bench.thesis.finding import all_of
 
 _HEAVY = ("lr1s", "lr2s", "cm2s")
 _LIKE = "cm1s"

@@ -6,7 +6,8 @@ from penstock.bench.lmstream import published
 from penstock.bench.lmstream.finding import Finding, above, below, growth, listed, rounded
 from penstock.bench.lmstream.plan import BASELINE, LMSTREAM, RANDOM
 from penstock.bench.lmstream.scores import Measured, Scores
-from penstock.bench.thesis.finding import NOT, REPRODUCED, Outcome, all_of, vote
+from penstock.bench.outcomes import NOT, REPRODUCED, Outcome
+from penstock.bench.thesis.finding import all_of, vote
 
 _SLIDING, _TUMBLING = "lr1s", "lr1t"
 _GROWS = 1.15

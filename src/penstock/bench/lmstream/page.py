@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 import shutil
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from penstock.bench import outcomes
 from penstock.bench.compare_about import about_here
 from penstock.bench.lmstream.finding import EDGE, Finding
 from penstock.bench.lmstream.plan import DEVIATION, VARIANTS
 from penstock.bench.lmstream.reproduce import Reproduction
 from penstock.bench.lmstream.tables import beaten
+from penstock.bench.outcomes import Outcome
 from penstock.bench.results_page import replace_section
-from penstock.bench.thesis.finding import NOT, REPRODUCED, UNKNOWN, Outcome
 from penstock.bench.thesis.tables import Table
 
 SECTION = "lmstream"
 IMAGES = "images"
 COMMAND = "penstock reproduce lmstream --page docs/lmstream.md --results docs/results.md"
-_MARKS = {REPRODUCED: "reproduced", NOT: "**not reproduced**", UNKNOWN: "*cannot tell*"}
 
 _INTRO = """## What was run
 
@@ -77,7 +76,7 @@ def page(found: Reproduction) -> str:
             *(f"## {table.title}\n\n{_said(found, table)}\n\n{table.markdown()}\n" for table in found.tables),
             "## Figures\n",
             *(f"![{said}]({IMAGES}/{path.name})\n\n{said}\n" for path, said in _shown(found.figures)),
-            _details(found.found),
+            outcomes.details(found.found),
         ]
     )
 
@@ -85,18 +84,12 @@ def page(found: Reproduction) -> str:
 def results_section(found: Reproduction) -> str:
     """The table of figures 6 and 7, of the bounds, and the count of findings, for a page of results of everything."""
     about = about_here()
-    text = f"## LMStream's dynamic batching on Spark\n\n{count(found.found)} [lmstream.md](lmstream.md) says what was "
-    text += f"run and how it compares.\nMade by `{COMMAND}` on {about['date']}: {about['machine']}, no GPU, "
+    text = f"## LMStream's dynamic batching on Spark\n\n{outcomes.count(found.found)} "
+    text += "[lmstream.md](lmstream.md) says what was run and how it compares.\n"
+    text += f"Made by `{COMMAND}` on {about['date']}: {about['machine']}, no GPU, "
     text += f"{found.scores.plan.stream_s:.0f} s of stream, one run each.\n"
     shown = [table for table in found.tables if table.name in ("figures-6-7", "bounds")]
     return text + "".join(f"\n### {table.title}\n\n{_said(found, table)}\n\n{table.markdown()}\n" for table in shown)
-
-
-def count(found: Sequence[tuple[Finding, Outcome]]) -> str:
-    """How the findings came out."""
-    counts = Counter(outcome.state for _, outcome in found)
-    text = f"Of {len(found)} findings {counts[REPRODUCED]} are reproduced and {counts[NOT]} are not; "
-    return text + f"for {counts[UNKNOWN]} the runs cannot tell."
 
 
 def _intro(found: Reproduction) -> str:
@@ -125,25 +118,12 @@ def _said(found: Reproduction, table: Table) -> str:
 def _findings(found: Sequence[tuple[Finding, Outcome]]) -> str:
     lines = [
         "## Findings\n",
-        f"{count(found)} The rules were written before these runs were made, after a look at four short ones.",
+        f"{outcomes.count(found)} The rules were written before these runs were made, after a look at four short ones.",
         f"There is one run of each kind: a ratio that comes nearer than {EDGE:g} to the line of its rule is one that",
         "the runs cannot tell.\n",
-        "| finding | where | state |",
-        "| --- | --- | --- |",
+        outcomes.table(found),
     ]
-    lines += [f"| {finding.claim} | {finding.section} | {_MARKS[outcome.state]} |" for finding, outcome in found]
-    return "\n".join(lines) + "\n"
-
-
-def _details(found: Sequence[tuple[Finding, Outcome]]) -> str:
-    lines = ["## The findings one by one"]
-    for finding, outcome in found:
-        lines.append(f"\n### {finding.claim.rstrip('.')}\n")
-        lines.append(f"{outcome.state.capitalize()} ({finding.section}). {outcome.sentence}\n")
-        lines.append(f"Rule: {finding.rule}")
-        if finding.why:
-            lines.append(f"\n{finding.why}")
-    return "\n".join(lines) + "\n"
+    return "\n".join(lines)
 
 
 def _shown(figures: Sequence[Path]) -> list[tuple[Path, str]]:

@@ -11,16 +11,16 @@ from typing import Any
 from penstock.bench.compare_about import about_here
 from penstock.bench.compare_runs import Open, Runner, Say, Watch
 from penstock.bench.lmstream.figures import Step, draw_all
-from penstock.bench.lmstream.finding import Finding, to_json
+from penstock.bench.lmstream.finding import Finding
 from penstock.bench.lmstream.findings import look_at_all
 from penstock.bench.lmstream.plan import Plan
 from penstock.bench.lmstream.runs import Ran, run_all
 from penstock.bench.lmstream.scores import Scores
 from penstock.bench.lmstream.tables import beaten, tables
+from penstock.bench.outcomes import Outcome, to_json
 from penstock.bench.run import run
 from penstock.bench.session import session
 from penstock.bench.thesis.drawing import pyplot
-from penstock.bench.thesis.finding import Outcome
 from penstock.bench.thesis.tables import Table
 
 RESULTS, FIGURES = "results.json", "figures"

@@ -4,27 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
 
+from penstock.bench.outcomes import NOT, REPRODUCED, UNKNOWN, Outcome, State
 from penstock.bench.thesis import published
 from penstock.bench.thesis.grid import STEPPING, THRESHOLDS
 from penstock.bench.thesis.scores import HIGHER_IS_BETTER, Score, Scores
 from penstock.metrics import Interval, compare, interval_of
-
-State = Literal["reproduced", "not reproduced", "cannot tell"]
-REPRODUCED: State = "reproduced"
-NOT: State = "not reproduced"
-UNKNOWN: State = "cannot tell"
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """What the numbers say: a state, a sentence with our numbers, and ours and theirs as data."""
-
-    state: State
-    sentence: str
-    numbers: Mapping[str, Any]
-    published: Mapping[str, Any]
 
 
 @dataclass(frozen=True)

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
-
-from penstock.bench.thesis.finding import UNKNOWN, Finding, Outcome
+from penstock.bench.outcomes import UNKNOWN, Outcome
+from penstock.bench.thesis.finding import Finding
 from penstock.bench.thesis.findings_distance import DISTANCES
 from penstock.bench.thesis.findings_fixed import FIXED
 from penstock.bench.thesis.findings_hits import HITS
@@ -27,20 +25,3 @@ def look(finding: Finding, scores: Scores) -> Outcome:
 def look_at_all(scores: Scores) -> list[tuple[Finding, Outcome]]:
     """Every finding with its outcome, in the order of the thesis."""
     return [(finding, look(finding, scores)) for finding in FINDINGS]
-
-
-def to_json(found: Sequence[tuple[Finding, Outcome]]) -> list[dict[str, Any]]:
-    """For machines."""
-    return [
-        {
-            "name": finding.name,
-            "section": finding.section,
-            "claim": finding.claim,
-            "rule": finding.rule,
-            "state": outcome.state,
-            "sentence": outcome.sentence,
-            "numbers": dict(outcome.numbers),
-            "published": dict(outcome.published),
-        }
-        for finding, outcome in found
-    ]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from operator import truediv
 
+from penstock.bench.outcomes import Outcome
 from penstock.bench.thesis import published
 from penstock.bench.thesis.finding import (
     Finding,
-    Outcome,
     all_of,
     better,
     differences,

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from penstock.bench.outcomes import Outcome
 from penstock.bench.thesis import published
-from penstock.bench.thesis.finding import Finding, Outcome, all_of, within
+from penstock.bench.thesis.finding import Finding, all_of, within
 from penstock.bench.thesis.scores import Scores
 
 

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import math
 
+from penstock.bench.outcomes import NOT, REPRODUCED, UNKNOWN, Outcome
 from penstock.bench.thesis import published
 from penstock.bench.thesis.finding import (
-    NOT,
-    REPRODUCED,
-    UNKNOWN,
     Finding,
-    Outcome,
     all_of,
     better,
     differences,

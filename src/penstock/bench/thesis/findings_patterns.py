@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from statistics import mean
 
+from penstock.bench.outcomes import Outcome
 from penstock.bench.thesis import published
 from penstock.bench.thesis.cells import PARTS
-from penstock.bench.thesis.finding import Finding, Outcome, above, all_of, order_of, points, rounded, vote, within
+from penstock.bench.thesis.finding import Finding, above, all_of, order_of, points, rounded, vote, within
 from penstock.bench.thesis.grid import STEPPING, Config
 from penstock.bench.thesis.scores import Scores
 from penstock.metrics import Interval, interval_of

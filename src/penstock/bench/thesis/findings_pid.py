@@ -4,19 +4,9 @@ from __future__ import annotations
 
 from operator import sub
 
+from penstock.bench.outcomes import Outcome
 from penstock.bench.thesis import published
-from penstock.bench.thesis.finding import (
-    Finding,
-    Outcome,
-    better,
-    differences,
-    known,
-    order_of,
-    paired,
-    rounded,
-    vote,
-    within,
-)
+from penstock.bench.thesis.finding import Finding, better, differences, known, order_of, paired, rounded, vote, within
 from penstock.bench.thesis.grid import THRESHOLDS, Config
 from penstock.bench.thesis.scores import Scores
 

@@ -6,11 +6,12 @@ import datetime
 import os
 import platform
 import shutil
-from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-from penstock.bench.thesis.finding import NOT, REPRODUCED, UNKNOWN, Finding, Outcome
+from penstock.bench import outcomes
+from penstock.bench.outcomes import Outcome
+from penstock.bench.thesis.finding import Finding
 from penstock.bench.thesis.reproduce import Reproduction
 from penstock.bench.thesis.tables import section
 
@@ -24,7 +25,6 @@ _SHOWN = {
     "5.7": "The reactive strategy: with some eight batches in flight, a step of 10 on every latency swings.",
     "5.8": "The best of each algorithm at 5%: bars are ours, diamonds published.",
 }
-_MARKS = {REPRODUCED: "reproduced", NOT: "**not reproduced**", UNKNOWN: "*cannot tell*"}
 
 _INTRO = """# The thesis, run again
 
@@ -148,7 +148,7 @@ def page(found: Reproduction) -> str:
             intro,
             _findings(found.found),
             _CAUSES,
-            _details(found.found),
+            outcomes.details(found.found),
             "## Tables\n",
             section(found.tables),
             "## Figures\n",
@@ -172,42 +172,23 @@ def write_page(found: Reproduction, path: Path) -> None:
 def results_section(found: Reproduction) -> str:
     """The tables and the count of findings, for a page of results of everything."""
     text = "## The thesis in virtual time\n\nFrom a model of the published pipeline, no GPU: "
-    text += f"[thesis.md](thesis.md) says what it is and is not. {_count(found.found)}\n"
+    text += f"[thesis.md](thesis.md) says what it is and is not. {outcomes.count(found.found)}\n"
     text += "Made by `penstock reproduce thesis --results docs/results.md`, "
     text += f"{found.scores.runs} runs of each configuration.\n\n"
     return text + section(found.tables)
 
 
-def _count(found: Sequence[tuple[Finding, Outcome]]) -> str:
-    counts = Counter(outcome.state for _, outcome in found)
-    text = f"Of {len(found)} findings {counts[REPRODUCED]} are reproduced and {counts[NOT]} are not; "
-    return text + f"for {counts[UNKNOWN]} the runs cannot tell."
-
-
 def _findings(found: Sequence[tuple[Finding, Outcome]]) -> str:
     lines = [
         "## Findings\n",
-        f"{_count(found)} One of the reproduced, the gain of batching, is what the plant was solved for.\n",
+        f"{outcomes.count(found)} One of the reproduced, the gain of batching, is what the plant was solved for.\n",
         "The rules are those of the first run of the grid, on the plant before its correction. They were written down",
         "before its results were looked at, though after some thirty single runs. That a range must hold for the whole",
         "interval of a mean, and that intervals are wider where runs are few, came after a look at those results. No",
         "rule was changed since. Where intervals meet, the runs cannot tell.\n",
-        "| finding | where | state |",
-        "| --- | --- | --- |",
+        outcomes.table(found),
     ]
-    lines += [f"| {finding.claim} | {finding.section} | {_MARKS[outcome.state]} |" for finding, outcome in found]
-    return "\n".join(lines) + "\n"
-
-
-def _details(found: Sequence[tuple[Finding, Outcome]]) -> str:
-    lines = ["## The findings one by one"]
-    for finding, outcome in found:
-        lines.append(f"\n### {finding.claim.rstrip('.')}\n")
-        lines.append(f"{outcome.state.capitalize()} ({finding.section}). {outcome.sentence}\n")
-        lines.append(f"Rule: {finding.rule}")
-        if finding.why:
-            lines.append(f"\n{finding.why}")
-    return "\n".join(lines) + "\n"
+    return "\n".join(lines)
 
 
 def _shown(figures: Sequence[Path]) -> list[tuple[Path, str]]:

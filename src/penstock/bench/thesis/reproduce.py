@@ -9,11 +9,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from penstock.bench.outcomes import Outcome, to_json
 from penstock.bench.thesis.cells import Progress, run_cells
 from penstock.bench.thesis.drawing import pyplot
 from penstock.bench.thesis.figures import Step, draw_all
-from penstock.bench.thesis.finding import Finding, Outcome
-from penstock.bench.thesis.findings import look_at_all, to_json
+from penstock.bench.thesis.finding import Finding
+from penstock.bench.thesis.findings import look_at_all
 from penstock.bench.thesis.grid import Grid
 from penstock.bench.thesis.scores import Scores
 from penstock.bench.thesis.tables import Table, section, tables
