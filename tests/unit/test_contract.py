@@ -16,7 +16,7 @@ from penstock.slo import Slo
 from penstock.testing import contract
 from penstock.testing.contract import (
     Check,
-    ContractError,
+    breach,
     contract_checks,
     controllers_under_test,
     factory,
@@ -31,15 +31,6 @@ WRAPPED = [
     "pbaf:lower=linear:step=10%:sample=3",
     "pmbaf:step=10%:slew=2:warm_up=true:min_size=1:max_size=1M",
 ]
-
-
-def breach(check: Check, make: contract.Factory) -> str | None:
-    """How a controller breaks the contract, or None where it keeps it."""
-    try:
-        check(make)
-    except ContractError as error:
-        return str(error)
-    return None
 
 
 @pytest.mark.parametrize("check", contract_checks(), ids=lambda check: check.__name__)

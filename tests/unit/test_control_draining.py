@@ -10,7 +10,7 @@ from penstock.control.fixed import Fixed
 from penstock.control.pmbaf import Pmbaf
 from penstock.sample import BatchSample, Decision, Status
 from penstock.slo import Slo
-from penstock.testing.contract import Check, contract_checks
+from penstock.testing.contract import Check, breach, contract_checks
 from penstock.testing.fakes import LinearPlant
 from penstock.testing.queueing import queue_loop
 
@@ -95,7 +95,7 @@ def test_it_is_there_for_every_live_end_to_end_objective_and_no_other() -> None:
 
 @pytest.mark.parametrize("check", contract_checks(), ids=lambda check: check.__name__)
 def test_contract(check: Check) -> None:
-    check(lambda slo, size: Draining(Pmbaf(slo, size)))
+    assert breach(check, lambda slo, size: Draining(Pmbaf(slo, size))) is None
 
 
 @pytest.mark.parametrize("name", ["pmbaf", "pid", "das", "faf"])

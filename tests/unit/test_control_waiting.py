@@ -15,7 +15,7 @@ from penstock.control.waiting import Waiting, may_wait
 from penstock.errors import BadInputError
 from penstock.sample import BatchSample, Decision, Status
 from penstock.slo import Slo
-from penstock.testing.contract import Check, contract_checks
+from penstock.testing.contract import Check, breach, contract_checks
 from penstock.testing.fakes import LinearPlant
 from penstock.testing.queueing import queue_loop
 
@@ -162,7 +162,7 @@ def waiting_pmbaf(slo: Slo, size: float) -> Any:
 
 @pytest.mark.parametrize("check", contract_checks(), ids=lambda check: check.__name__)
 def test_contract(check: Check) -> None:
-    check(waiting_pmbaf)
+    assert breach(check, waiting_pmbaf) is None
 
 
 def datasets(seconds: int, seed: int = 3) -> list[float]:

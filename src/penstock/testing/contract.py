@@ -57,6 +57,15 @@ def factory(spec: str) -> Factory:
     return lambda slo, size: create(name, slo, size, **settings)
 
 
+def breach(check: Check, make: Factory) -> str | None:
+    """How a controller breaks the contract, in words, or None where it keeps it."""
+    try:
+        check(make)
+    except ContractError as error:
+        return str(error)
+    return None
+
+
 def contract_checks() -> list[Check]:
     """All checks; each one's `__name__` says what it proves."""
     return [
