@@ -41,7 +41,7 @@ def test_no_live_controller_grows_on_a_batch_that_took_all_there_was(name: str) 
 def test_a_live_controller_ramps_up_while_data_waits(name: str) -> None:
     controller = registry.create(name, SLO, 1000, live=True)
     sizes = [controller.decide(batch(controller.size, 0.2, backlog=10**6)).size for _ in range(3)]
-    assert sizes == pytest.approx([2000, 4000, 8000])
+    assert sizes == pytest.approx([4000, 16_000, 64_000])
 
 
 def test_a_batch_that_filled_its_limit_may_grow_though_nothing_is_left() -> None:

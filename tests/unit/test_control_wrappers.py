@@ -146,7 +146,7 @@ def test_ramp_up_ends_when_throughput_grows_no_more() -> None:
     for value in (1000, 2000, 3000, 3000, 3000, 3000):
         controller.decide(sample_of(slo, value, size=round(controller.size)))
     assert not controller.ramping
-    assert controller.size == 800
+    assert controller.size == pytest.approx(1600 * slo.aim / 3000)
 
 
 def test_ramp_up_is_not_ended_by_an_ignored_batch() -> None:
@@ -159,8 +159,8 @@ def test_ramp_up_into_pid_continues_from_the_size_reached() -> None:
     controller = RampUp(Pid(SLO, 100), SLO)
     for latency_s in (0.1, 0.2, 0.4):
         controller.decide(sample_of(SLO, latency_s, size=round(controller.size)))
-    assert controller.size == 800
-    assert controller.decide(sample_of(SLO, 0.9, size=800)).size == pytest.approx(800, rel=0.01)
+    assert controller.size == 4000
+    assert controller.decide(sample_of(SLO, 0.9, size=4000)).size == pytest.approx(4000, rel=0.01)
 
 
 def test_impossible_settings_are_refused() -> None:

@@ -25,7 +25,7 @@ def outage_command(
     arrivals: Annotated[
         str, typer.Option(help="What goes on arriving meanwhile, in records a second.")
     ] = "constant:rate=500/s",
-    slo: Annotated[str, typer.Option(help="The objective of a batch.")] = "2 s ± 10%",
+    slo: Annotated[str, typer.Option(help="The objective of a batch.")] = "5 s ± 10%",
     controllers: Annotated[str, typer.Option(help="Who drains; plain is Spark alone.")] = "plain,pmbaf",
     rounds: Annotated[int, typer.Option(help="How often each of them does.")] = 3,
     after: Annotated[str, typer.Option(metavar="TIME", help="How long to go on once it has caught up.")] = "15s",
@@ -46,7 +46,7 @@ def outage_command(
     with tempfile.TemporaryDirectory(prefix="penstock-outage-") as folder, stdout_to_stderr():
         found = outage(spec, out or Path(folder), lambda line: typer.echo(f"penstock: {line}", err=True))
     if results is not None:
-        name = "outage" if spec.records else f"arrivals-{arrivals.partition(':')[0]}"
+        name = f"outage-{spec.slo}" if spec.records else f"arrivals-{arrivals.partition(':')[0]}"
         replace_section(results, name, outage_section(found, _command(spec, controllers, after)))
     if as_json:
         typer.echo(json.dumps(found, ensure_ascii=False))

@@ -27,14 +27,14 @@ class RampUp(Wrapper):
     >>> from penstock.control.faf import Faf
     >>> slo = Slo.parse("1 s ± 10%")
     >>> controller = RampUp(Faf(slo, size=100), slo)
-    >>> for size, latency_s in ((100, 0.2), (200, 0.3), (400, 0.7)):
+    >>> for size, latency_s in ((100, 0.2), (400, 0.5), (800, 0.8)):
     ...     controller.decide(BatchSample(batch_id=0, size=size, items=size, processing_s=latency_s)).reason
-    'ramp-up, latency 200 ms is under 700 ms: +100% to 200'
-    'ramp-up, latency 300 ms is under 700 ms: +100% to 400'
-    'latency 700 ms is under 900 ms: +2.5% to 410'
+    'ramp-up, latency 200 ms is under 700 ms: +300% to 400'
+    'ramp-up, latency 500 ms is under 700 ms: +100% to 800'
+    'latency 800 ms is under 900 ms: +1.2% to 810'
     """
 
-    def __init__(self, inner: Controller, slo: Slo, below: float = 0.7, factor: float = 2.0) -> None:
+    def __init__(self, inner: Controller, slo: Slo, below: float = 0.7, factor: float = 4.0) -> None:
         super().__init__(inner)
         if not 0 < below < 1:
             raise BadInputError("below", below, "a ramp ends at a share of the aim", "write e.g. 0.7")

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
 
 PLAIN = "plain"
-_WARM_UP_RECORDS = 40_000
-_WARM_UP_LIMIT = 5_000
+_WARM_UP_RECORDS = 200_000
+_WARM_UP_LIMIT = 20_000
 _TICK_S = 0.2
 _PATIENCE_S = 1800.0
 
@@ -45,7 +45,7 @@ class OutageSpec:
 
     records: int = 1_000_000
     arrivals: str = "constant:rate=500/s"
-    slo: str = "2 s ± 10%"
+    slo: str = "5 s ± 10%"
     contenders: Sequence[str] = (PLAIN, "pmbaf")
     rounds: int = 3
     first: int = 1000
