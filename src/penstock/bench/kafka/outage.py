@@ -116,9 +116,10 @@ def _drain(
             query, slo, name, observe=observe, journal=journal, warm_up_batches=0, labels=labels, **settings
         )
         _watch(query, spec, slo, journal, began_s, say)
-    with attached:
-        query.processAllAvailable()
-        query.stop()
+    # The user's own limit is back first: what a controller lets wait for more is not yet available to Spark.
+    attached.detach()
+    query.processAllAvailable()
+    query.stop()
     broker.delete_topic(topic)
     samples = [sample for sample in read(journal).samples if sample.confirmed and sample.items > 0]
     once = counts.total == spec.records + live.produced

@@ -25,6 +25,18 @@ _COLUMNS: dict[str, Callable[[Mapping[str, Any]], str]] = {
     "each record once": lambda row: "yes" if row["counted_once"] else "NO",
 }
 
+_OF_A_BACKLOG = ("drain, s", "to plain", "caught up, s", "lag at first, records")
+
+_BACKLOG = """Drain is from the start of the query to the end of the batch that takes the last record of the backlog;
+"to plain" is
+that over the drain of plain Spark in the same round (each round in brackets). Caught up is when a batch is back in
+bounds, from the arrival of its oldest record to its end{bound}. Hits (I-SLH) are items of the batches of the drain, its
+last one left out, which may be small. End-to-end is of the oldest record of each batch, the mean weighted by records;
+records of the backlog count from the start of the query. The lag is what the first batch leaves. Numbers are means over
+the rounds, sizes the largest."""
+_ARRIVALS = """Hits (I-SLH) are items of all batches. End-to-end is of the oldest record of each batch, the mean
+weighted by records. Numbers are means over the rounds, sizes the largest."""
+
 
 def outage_section(found: Mapping[str, Any], command: str) -> str:
     """What an outage came to, as Markdown."""
@@ -42,15 +54,11 @@ objective {spec["slo"]}. `plain` is Spark alone. Contenders take turns in one se
 topics filled alike. Made by `{command}` on {here["date"]}: {here["machine"]}, Python {here["python"]}, Spark
 {here["spark"]}, `{spec["master"]}`.
 
-Drain is from the start of the query to the end of the batch that takes the last record of the backlog; "to plain" is
-that over the drain of plain Spark in the same round (each round in brackets). Caught up is when a batch is back in
-bounds, from the arrival of its oldest record to its end{_bound(spec)}. Hits (I-SLH) are items of the batches of the
-drain, its last one left out, which may be small; without a backlog, of all batches. End-to-end is of the oldest record
-of each batch, the mean weighted by records; records of the backlog count from the start of the query. The lag is what
-the first batch leaves. Numbers are means over the rounds, sizes the largest.
+{_BACKLOG.format(bound=_bound(spec)) if spec["records"] else _ARRIVALS}
 """
-    heads = list(_COLUMNS)
-    lines = [heads, ["---"] * len(heads), *([cell(row) for cell in _COLUMNS.values()] for row in found["contenders"])]
+    columns = {head: cell for head, cell in _COLUMNS.items() if spec["records"] or head not in _OF_A_BACKLOG}
+    lines = [list(columns), ["---"] * len(columns)]
+    lines += [[cell(row) for cell in columns.values()] for row in found["contenders"]]
     return intro + "\n" + "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
 
 

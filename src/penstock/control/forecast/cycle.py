@@ -1,0 +1,189 @@
+"""Loads that come back: the period in items, and what items cost at each phase of it."""
+
+from __future__ import annotations
+
+import math
+from array import array
+
+import numpy as np
+from numpy.typing import NDArray
+
+PHASES = 96
+_HISTORY = 400
+# Extremes of so many batches say what is high and what is low.
+_RECENT = 48
+_LEAST_RANGE = 0.35
+_HYSTERESIS = 0.15
+# Intervals between crossings that differ by less are the same period.
+_REGULAR = 0.25
+_CROSSINGS = 6
+_AROUND = np.linspace(0.88, 1.12, 61)
+_UNMOVED = 0.004
+_GAIN = 0.7
+_PASSES = 3
+_LOSS_GAIN = 0.08
+_FARTHEST = 1.0
+_OFFSET_GAIN, _OFFSET_DECAY = 0.3, 0.9
+_MOST_OFFSET = 0.5
+_HORIZON = 2
+
+
+class Cycle:
+    """Finds out that the work of items repeats itself, learns a period of it, and predicts the next one.
+
+    The load has a period when it crosses the middle between its recent extremes upwards (or downwards) at regular
+    intervals, counted in items. The period is then the one, around the mean interval, under which the cumulated work
+    of the last cycle is most like that of the one before.
+
+    A period is divided into 96 phases, each with the work of an item. Batches are longer than phases: a batch whose
+    work differs from the forecast multiplies all phases that it covered by the ratio. As each cycle is cut into other
+    batches, jumps are found more exactly every time.
+
+    The forecast is used only while its errors are smaller than those without it.
+
+    >>> cycle = Cycle()
+    >>> at = 0
+    >>> for batch in range(60):
+    ...     cycle.learn(100, 100 * (4.0 if batch % 10 >= 7 else 1.0), 0.0, 0.0)
+    >>> cycle.period is not None and round(cycle.period, -2)
+    1000.0
+    >>> round(cycle.size_for(1000.0), -1)
+    610.0
+    """
+
+    def __init__(self) -> None:
+        self.period: float | None = None
+        self._place = 0.0
+        self._sizes = array("d")
+        self._works = array("d")
+        self._high: bool | None = None
+        self._ups = array("d")
+        self._downs = array("d")
+        self._origin = 0.0
+        self._phases: NDArray[np.float64] = np.ones(PHASES)
+        self._loss = self._loss_without = 0.0
+        self._offset = 0.0
+
+    @property
+    def trusted(self) -> bool:
+        """Whether there is a period, and its forecasts are better than those without it."""
+        return self.period is not None and self._loss < self._loss_without
+
+    def learn(self, size: float, work: float, fixed: float, error_without: float) -> None:
+        """One more batch; `error_without` is the error of the forecast that knows no cycle, as a logarithm."""
+        place = self._place
+        if self.period is not None:
+            forecast = self._work(place, size) * math.exp(self._offset)
+            error = math.log((fixed + work) / (fixed + forecast))
+            self._loss += _LOSS_GAIN * (min(error * error, _FARTHEST) - self._loss)
+            self._loss_without += _LOSS_GAIN * (min(error_without**2, _FARTHEST) - self._loss_without)
+            self._correct(place, size, work)
+            moved = self._offset + _OFFSET_GAIN * min(max(error, -_MOST_OFFSET), _MOST_OFFSET)
+            self._offset = _OFFSET_DECAY * moved
+        self._place += size
+        self._sizes.append(size)
+        self._works.append(work)
+        del self._sizes[:-_HISTORY], self._works[:-_HISTORY]
+        self._look_for_crossing(size)
+
+    def size_for(self, work: float, ahead: float = 0.0) -> float:
+        """How many items, after the `ahead` next ones, come to so much work."""
+        assert self.period is not None
+        goal = work * math.exp(-self._offset)
+        width = self.period / PHASES
+        phase = (self._place + ahead - self._origin) / width
+        first = math.floor(phase)
+        shares = np.ones(_HORIZON * PHASES)
+        shares[0] = first + 1 - phase
+        each = self._phases[np.arange(first, first + _HORIZON * PHASES) % PHASES] * shares * width
+        done = np.cumsum(each)
+        last = int(np.searchsorted(done, goal))
+        if last >= done.size:
+            return _HORIZON * self.period
+        part = (goal - (done[last - 1] if last else 0.0)) / each[last]
+        return float(shares[:last].sum() + part * shares[last]) * width
+
+    def _spanned(self, place: float, size: float) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """The phases that a batch covers, and how much of each."""
+        assert self.period is not None
+        width = self.period / PHASES
+        begin = (place - self._origin) / width
+        end = begin + min(size / width, float(_HORIZON * PHASES))
+        phases = np.arange(math.floor(begin), math.ceil(end))
+        return phases % PHASES, np.minimum(phases + 1, end) - np.maximum(phases, begin)
+
+    def _work(self, place: float, size: float) -> float:
+        assert self.period is not None
+        phases, shares = self._spanned(place, size)
+        return float(self._phases[phases] @ shares) * self.period / PHASES
+
+    def _correct(self, place: float, size: float, work: float) -> None:
+        assert self.period is not None
+        phases, shares = self._spanned(place, size)
+        forecast = float(self._phases[phases] @ shares) * self.period / PHASES
+        np.multiply.at(self._phases, phases, (work / forecast) ** (_GAIN * shares))
+
+    def _look_for_crossing(self, size: float) -> None:
+        each = np.log(np.array(self._works[-_RECENT:]) / np.array(self._sizes[-_RECENT:]))
+        low, high = float(each.min()), float(each.max())
+        if high - low < _LEAST_RANGE:
+            return
+        middle, edge = (high + low) / 2, _HYSTERESIS * (high - low)
+        was, now = self._high, float(each[-1])
+        if abs(now - middle) > edge:
+            self._high = now > middle
+        if was is None or was == self._high:
+            return
+        # Upwards somewhere within this batch, downwards about where it began: heavy batches are short.
+        crossings = self._ups if self._high else self._downs
+        crossings.append(self._place - (size / 2 if self._high else size))
+        del crossings[:-_CROSSINGS]
+        self._look_for_period(np.diff(np.array(crossings)))
+
+    def _look_for_period(self, intervals: NDArray[np.float64]) -> None:
+        if intervals.size < 2:
+            return
+        alike = np.abs(np.log(intervals / intervals[-1])) < _REGULAR
+        if not alike[-2]:
+            if self.period is not None and abs(math.log(intervals[-1] / self.period)) > _REGULAR:
+                self.period = None
+            return
+        others = np.flatnonzero(~alike)
+        mean = float(intervals[others[-1] + 1 if others.size else 0 :].mean())
+        period = self._refined(mean)
+        if self.period is not None and abs(math.log(period / self.period)) < _UNMOVED:
+            return
+        if self.period is None:
+            self._loss, self._loss_without, self._offset = 0.0, 0.001, 0.0
+        self._adopt(period)
+
+    def _refined(self, mean: float) -> float:
+        places, works = self._history()
+        tried = mean * _AROUND
+        last = places > places[-1] - 1.2 * mean
+        spread = np.zeros(tried.size)
+        for cycles in (1, 2):
+            before = places[last] - cycles * tried[:, None]
+            if cycles > 1 and before.min() < places[0]:
+                break
+            earlier = np.interp(before.ravel(), places, works).reshape(before.shape)
+            spread += np.var(works[last] - earlier, axis=1)
+        return float(tried[int(np.argmin(spread))])
+
+    def _adopt(self, period: float) -> None:
+        places, works = self._history()
+        self.period, self._origin = period, self._place
+        total = float(works[-1] - np.interp(places[-1] - period, places, works))
+        self._phases = np.full(PHASES, total / min(period, places[-1] - places[0]))
+        first = int(np.searchsorted(places, places[-1] - 3 * period))
+        starts = (places[first:-1] - places[-1] + self._place).tolist()
+        for _ in range(_PASSES):
+            for place, size, work in zip(starts, self._sizes[first:], self._works[first:], strict=True):
+                self._correct(place, size, work)
+
+    def _history(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Items and work up to the beginning of each remembered batch, and to the end of the last."""
+        return (
+            np.concatenate(([0.0], np.cumsum(np.array(self._sizes)))),
+            np.concatenate(([0.0], np.cumsum(np.array(self._works)))),
+        )

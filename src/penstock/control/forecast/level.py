@@ -1,0 +1,225 @@
+"""How heavy items are now: several views of it, weighed by how well each has predicted of late."""
+
+from __future__ import annotations
+
+import math
+from enum import StrEnum
+from typing import NamedTuple
+
+# Beyond so many standard deviations a batch is a surprise, not noise; within so many a known level explains it.
+_SURPRISE = 3.5
+_ALIKE = 2.0
+# A surprise is in doubt for so many batches: did it stay, or has it passed?
+_DOUBT = 3
+_FORGET = 0.9
+_FIRST_NOISE, _LEAST_NOISE, _MOST_NOISE = 0.1, 0.005, 0.3
+_NOISE_GAIN = 0.08
+# Of the square of a normal error, in variances.
+_MEDIAN = 0.455
+_LEAST_SHARE = 0.03
+_KNOWN_LEVELS = 4
+# Two levels nearer than this, as logarithms, are one.
+_SAME = 0.25
+_LEAST_DOUBT = 0.003
+# Of a known level that comes back: it may have moved since, and noise at a change is larger.
+_MOVED, _LOOSE = 0.0064, 1.3
+_LEAST_WEIGHT = 1e-3
+
+
+class News(StrEnum):
+    """What a batch was to the level."""
+
+    EXPECTED = ""
+    CHANGED = "the load has changed"
+    RETURNED = "the load is back at a level known from before"
+
+
+class View(NamedTuple):
+    """One way to see the load: how far it may move a batch, how fast a trend is believed, how long noise lasts."""
+
+    moves: float
+    trend: float
+    memory: float
+    prior: float = 0.0
+
+
+VIEWS = (
+    View(0.02, 0.0, 0.5),
+    View(0.1, 0.0, 0.5),
+    View(0.25, 0.0, 0.0),
+    View(0.25, 0.6, 0.0),
+    View(0.08, 0.1, 0.3),
+    View(0.02, 0.02, 0.5),
+)
+
+
+class Level:
+    """Follows the time of an item, as a logarithm, by a Kalman filter for each view.
+
+    A batch of n takes (fixed + n item) times noise, so what it tells about the item depends on how much of its time
+    is the item's: a small batch tells little, and the filter knows. The forecast is the mean of the views, weighed by
+    the likelihood of the last ten batches or so.
+
+    A batch that no noise explains starts the level anew, and the old one is kept in mind, up to four of them. While in
+    doubt, and at the next surprise, one that explains a batch better takes over at once: a spike that has passed costs
+    a batch, not a climb, and a load that jumps between two levels is followed in one.
+
+    >>> level = Level()
+    >>> for size, value in ((1000, 1.2), (800, 1.0), (800, 1.02)):
+    ...     news = level.learn(size, value, fixed=0.2)
+    >>> round(level.size_for(1.0, fixed=0.2), -1)
+    790.0
+    >>> level.learn(790, 6.0, fixed=0.2)
+    <News.CHANGED: 'the load has changed'>
+    >>> level.learn(100, 0.31, fixed=0.2), round(level.size_for(1.0, fixed=0.2), -1)
+    (<News.RETURNED: 'the load is back at a level known from before'>, 770.0)
+    """
+
+    def __init__(self, views: tuple[View, ...] = VIEWS) -> None:
+        self.views = views
+        count = len(views)
+        self._items = [0.0] * count
+        self._doubts = [0.0] * count
+        self._slopes = [0.0] * count
+        self._noises = [0.0] * count
+        self._scores = [0.0] * count
+        self._best = 0
+        self._variance = _FIRST_NOISE**2
+        self._known: list[tuple[float, float]] = []
+        self._since = _DOUBT + 1
+        self._started = False
+
+    @property
+    def noise(self) -> float:
+        """The standard deviation of a prediction, as a share of the value."""
+        return math.sqrt(self._variance)
+
+    @property
+    def item(self) -> float:
+        """The value of one item, by the view that is the best of late."""
+        return math.exp(self._items[self._best])
+
+    @property
+    def doubt(self) -> float:
+        """The standard deviation of the logarithm of `item`."""
+        return math.sqrt(self._doubts[self._best])
+
+    @property
+    def slope(self) -> float:
+        """By how much the logarithm of `item` moves a batch."""
+        return self._slopes[self._best]
+
+    def start_over(self) -> None:
+        """Take the next batch for the first one, with all that is known of other levels."""
+        self._started, self._variance = False, _FIRST_NOISE**2
+
+    def error(self, size: float, value: float, fixed: float) -> float:
+        """The logarithm of a value over its forecast, before it is learned."""
+        if not self._started:
+            return 0.0
+        number = self._best
+        forecast = math.log(fixed + size * math.exp(self._items[number] + self._slopes[number]))
+        return math.log(value) - forecast - self.views[number].memory * self._noises[number]
+
+    def learn(self, size: float, value: float, fixed: float) -> News:
+        """One more batch; what it was."""
+        seen = math.log(value)
+        if not self._started:
+            self._started = True
+            self._restart(size, value, fixed)
+            return News.EXPECTED
+        self._since += 1
+        errors, variances, shares = [], [], []
+        for number, view in enumerate(self.views):
+            work = size * math.exp(self._items[number] + self._slopes[number])
+            share = work / (fixed + work)
+            errors.append(seen - math.log(fixed + work) - view.memory * self._noises[number])
+            variances.append(share * share * (self._doubts[number] + view.moves**2) + self._variance)
+            shares.append(share)
+        squared = errors[self._best] ** 2 / variances[self._best]
+        if self._since > 2:
+            # Half of all errors are beyond the median; how far, the few that are surprises shall not matter.
+            factor = math.exp(_NOISE_GAIN if squared > _MEDIAN else -_NOISE_GAIN)
+            self._variance = min(max(self._variance * factor, _LEAST_NOISE**2), _MOST_NOISE**2)
+        surprise = squared > _SURPRISE**2
+        likely = -math.inf if surprise else -0.5 * (squared + math.log(variances[self._best]))
+        if surprise or self._since <= _DOUBT:
+            known = self._explaining(size, seen, fixed, likely)
+            if known is not None:
+                self._recall(known, size, seen, fixed, surprise)
+                return News.RETURNED
+        if surprise:
+            self._remember()
+            self._since = 0
+            self._restart(size, value, fixed)
+            return News.CHANGED
+        for number, view in enumerate(self.views):
+            error, variance = errors[number], variances[number]
+            score = -0.5 * (min(error * error / variance, 25.0) + math.log(variance))
+            self._scores[number] = _FORGET * self._scores[number] + score
+            doubt = self._doubts[number] + view.moves**2
+            gain = doubt * shares[number] / variance
+            self._items[number] += self._slopes[number] + gain * error
+            self._doubts[number] = (1 - gain * shares[number]) * doubt
+            self._slopes[number] += view.trend * gain * error
+            self._noises[number] = seen - math.log(fixed + size * math.exp(self._items[number]))
+        self._best = max(range(len(self.views)), key=lambda number: self._scores[number] + self.views[number].prior)
+        return News.EXPECTED
+
+    def size_for(self, goal: float, fixed: float, batches: int = 1) -> float:
+        """The size whose value would be the goal, so many batches after the last one that was learned."""
+        top = max(score + view.prior for score, view in zip(self._scores, self.views, strict=True))
+        total = weights = 0.0
+        for number, view in enumerate(self.views):
+            weight = math.exp(self._scores[number] + view.prior - top)
+            if weight < _LEAST_WEIGHT:
+                continue
+            undisturbed = goal * math.exp(-(view.memory**batches) * self._noises[number])
+            work = max(undisturbed - fixed, _LEAST_SHARE * goal)
+            total += weight * (math.log(work) - self._items[number] - batches * self._slopes[number])
+            weights += weight
+        return math.exp(total / weights)
+
+    def _restart(self, size: float, value: float, fixed: float) -> None:
+        work = max(value - fixed, _LEAST_SHARE * value)
+        for number in range(len(self.views)):
+            self._items[number] = math.log(work / size)
+            self._doubts[number] = self._variance * (value / work) ** 2
+            self._slopes[number] = self._noises[number] = 0.0
+
+    def _explaining(self, size: float, seen: float, fixed: float, likely: float) -> int | None:
+        """The known level under which the batch is likelier than now, if there is one."""
+        found = None
+        for number, (item, doubt) in enumerate(self._known):
+            work = size * math.exp(item)
+            share = work / (fixed + work)
+            error = seen - math.log(fixed + work)
+            variance = share * share * (doubt + _MOVED) + _LOOSE * self._variance
+            likelihood = -0.5 * (error * error / variance + math.log(variance))
+            if error * error < _ALIKE**2 * variance and likelihood > likely:
+                found, likely = number, likelihood
+        return found
+
+    def _recall(self, number: int, size: float, seen: float, fixed: float, surprise: bool) -> None:
+        item, doubt = self._known.pop(number)
+        if surprise:
+            self._remember()
+            self._since = 0
+        self._known.insert(0, (item, doubt))
+        work = size * math.exp(item)
+        share, error = work / (fixed + work), seen - math.log(fixed + work)
+        for view_number, view in enumerate(self.views):
+            wide = doubt + view.moves**2
+            gain = wide * share / (share * share * wide + _LOOSE * self._variance)
+            self._items[view_number] = item + gain * error
+            self._doubts[view_number] = (1 - gain * share) * wide
+            self._slopes[view_number] = 0.0
+            self._noises[view_number] = seen - math.log(fixed + size * math.exp(self._items[view_number]))
+
+    def _remember(self) -> None:
+        """Keep the present level in mind, unless it is in doubt itself."""
+        if self._since <= _DOUBT:
+            return
+        item, doubt = self._items[self._best], self._doubts[self._best]
+        others = [known for known in self._known if abs(known[0] - item) >= _SAME]
+        self._known = [(item, max(doubt, _LEAST_DOUBT)), *others][:_KNOWN_LEVELS]

@@ -1,0 +1,174 @@
+"""A controller that learns the load: what a batch costs, what an item costs, how that moves, and when it comes back."""
+
+from __future__ import annotations
+
+import math
+from array import array
+from collections import deque
+from collections.abc import Mapping
+from typing import ClassVar
+
+from penstock.control.forecast.cycle import Cycle
+from penstock.control.forecast.level import Level, News
+from penstock.control.forecast.overhead import Overhead
+from penstock.control.reading import keep, measure_name, shown, usable_value
+from penstock.control.size import check_size, clamp, format_change, format_size
+from penstock.sample import BatchSample, Decision
+from penstock.slo import Kind, Metric, Slo
+
+# How many standard deviations of noise a bound is kept away from: 95% of batches within it.
+_SPARE = 1.645
+# A batch is at most so many times the largest of the last ones: what nobody has seen may not be as foreseen.
+_GROWTH = 4.0
+_RECENT = 32
+_MOST_LAG = 16
+_LAG_GAIN = 0.1
+_MISMATCH = 0.3
+# Where forecasts with and without cycles differ by less than so many standard deviations, it is noise.
+_APART = 2.0
+_IN_REACH = 0.9
+_ENOUGH = 0.05
+_LEAST_SHARE = 0.03
+# Another size than was decided, by so much: somebody else decides.
+_TAKEN_OVER = 1.5
+_TIMES_S = (1e-9, 1e12)
+
+
+class Predictive:
+    """Learns what batches and items cost, foresees changes, trends and cycles, and solves for the target.
+
+    With value = fixed + n item, both learned from every batch:
+
+        size' = (goal - fixed) / item'
+
+    where item' is the forecast for the batch that will be admitted: by the level of the load, its trend and, where the
+    load comes back at regular intervals, its cycle (`penstock.control.forecast`). The goal is the target; for a bound,
+    so far below it that 19 batches in 20 keep it, and no larger batch than makes the fixed cost 5% of its time: beyond
+    that, latency grows and throughput does not. A size is at most four times the largest of the last 32 batches, unless
+    the load is back at a level that is known.
+
+    Samples may come late: how late is seen from which decision a batch obeyed, and the forecast reaches as far ahead.
+    Batches may overlap: a batch then counts as large as those that left during its stay, on average.
+
+    Source: ours.
+
+    >>> slo = Slo.parse("1 s ± 10%")
+    >>> controller = Predictive(slo, size=100)
+    >>> for size, latency_s in ((100, 0.3), (400, 0.6), (600, 0.8), (800, 1.0)):
+    ...     decision = controller.decide(BatchSample(batch_id=0, size=size, items=size, processing_s=latency_s))
+    >>> decision.reason
+    ''
+    """
+
+    live_defaults: ClassVar[Mapping[str, object]] = {}
+
+    def __init__(self, slo: Slo, size: float, cycles: bool = True) -> None:
+        self.slo = slo
+        self.cycles = cycles
+        self._size = check_size("size", size)
+        self._taken_over = False
+        self._overhead = Overhead()
+        self._level = Level()
+        self._cycle = Cycle()
+        self._stays: deque[tuple[float, float]] = deque(maxlen=_RECENT)
+        self._decided: deque[float] = deque(maxlen=_MOST_LAG)
+        self._mismatches = array("d", [0.0] * _MOST_LAG)
+        self._lag = 1
+
+    @property
+    def size(self) -> float:
+        """The size now in force. One assigned from outside that is far from it makes the level start anew."""
+        return self._size
+
+    @size.setter
+    def size(self, size: float) -> None:
+        self._taken_over = not 1 / _TAKEN_OVER < size / self._size < _TAKEN_OVER
+        self._size = size
+
+    def decide(self, sample: BatchSample) -> Decision:
+        """Learn from a usable sample and solve; keep the size on any other."""
+        value = usable_value(self.slo, sample)
+        if value is None:
+            return keep(self.size, sample)
+        rate = self.slo.metric is Metric.THROUGHPUT
+        took = clamp(sample.processing_s if rate else value, *_TIMES_S)
+        size = self._effective(sample)
+        self._find_lag(sample.size)
+        self._overhead.learn(size, took)
+        fixed = self._overhead.fixed
+        if self._taken_over:
+            self._level.start_over()
+            self._taken_over = False
+        error = self._level.error(size, took, fixed)
+        news = self._level.learn(size, took, fixed)
+        if self.cycles:
+            self._cycle.learn(sample.size, self._work(size, took, fixed), fixed, error)
+        before = self._size
+        planned, why = self._for_rate(sample, value, fixed) if rate else self._for_latency(fixed)
+        most = max(_GROWTH * max(each for _, each in self._stays), before)
+        if news is not News.RETURNED and planned > most:
+            planned = most
+        self._size = clamp(planned)
+        self._decided.append(self._size)
+        believed = f"{shown(fixed)} + {shown(self._level.item)} an item"
+        changes = f"{news}; " if news else ""
+        measured = f"{measure_name(self.slo)} {self.slo.format_value(value)}"
+        return Decision(self._size, f"{measured}; {changes}{believed}{why}: {format_change(before, self._size)}")
+
+    def _for_rate(self, sample: BatchSample, value: float, fixed: float) -> tuple[float, str]:
+        """A throughput n / (fixed + n item), solved for n; in proportion while no fixed cost is known to share out."""
+        if self.slo.low <= value <= self.slo.high:
+            return self._size, ""
+        item = self._level.item
+        rate = min(self.slo.aim * sample.size / max(sample.items, 1), _IN_REACH / item)
+        planned = fixed * rate / (1 - item * rate)
+        if value < self.slo.aim:
+            return max(planned, sample.size * self.slo.aim / value, self._size), ""
+        return planned if fixed else min(sample.size * self.slo.aim / value, self._size), ""
+
+    def _for_latency(self, fixed: float) -> tuple[float, str]:
+        goal = self.slo.aim
+        if self.slo.kind is Kind.AT_MOST:
+            goal = min(goal, self.slo.target * math.exp(-_SPARE * self._level.noise))
+        planned = self._level.size_for(goal, fixed, self._lag)
+        why = ""
+        if abs(self._level.slope) * self._lag > 0.05:
+            why = f", moving by {math.expm1(self._level.slope):+.0%} a batch"
+        if self._cycle.trusted:
+            waiting = sum(self._decided[len(self._decided) - number] for number in range(1, self._lag))
+            foreseen = self._cycle.size_for(max(goal - fixed, _LEAST_SHARE * goal), waiting)
+            if abs(math.log(foreseen / planned)) > _APART * self._level.noise:
+                planned, why = foreseen, f", in a cycle of {format_size(self._cycle.period or 0.0)} items"
+        if self.slo.kind is Kind.AT_MOST and fixed > 0:
+            enough = max(fixed / self._level.item * (1 / _ENOUGH - 1), self._size)
+            if planned > enough:
+                return enough, f"{why}, more gains no throughput"
+        return planned, why
+
+    def _work(self, size: float, took: float, fixed: float) -> float:
+        """What the items of a batch took: as the level has it, which knows noise, unless the batch was far off."""
+        measured = max(took - fixed, _LEAST_SHARE * took)
+        smooth = size * self._level.item
+        return smooth if abs(math.log(smooth / measured)) < 0.5 else measured
+
+    def _effective(self, sample: BatchSample) -> float:
+        """The mean size of the batches that left during this one's stay; its own, where none overlap."""
+        if sample.started_s is None:
+            self._stays.append((-math.inf, sample.size))
+            return sample.size
+        total, count = sample.size, 1
+        for ended_s, size in reversed(self._stays):
+            if ended_s <= sample.started_s:
+                break
+            total, count = total + size, count + 1
+        self._stays.append((sample.started_s + sample.processing_s, sample.size))
+        return total / count
+
+    def _find_lag(self, size: float) -> None:
+        """How many decisions ago this batch's size was decided: where sizes agree best, of late."""
+        best = math.inf
+        for ago, decided in enumerate(reversed(self._decided)):
+            mismatch = min(abs(math.log(max(round(decided), 1) / size)), _MISMATCH)
+            self._mismatches[ago] += _LAG_GAIN * (mismatch - self._mismatches[ago])
+            if self._mismatches[ago] + 1e-4 * ago < best:
+                best, self._lag = self._mismatches[ago] + 1e-4 * ago, ago + 1
