@@ -26,9 +26,12 @@ _LAG_GAIN = 0.1
 _MISMATCH = 0.3
 # Where forecasts with and without cycles differ by less than so many standard deviations, it is noise.
 _APART = 2.0
+_UNSURE = 0.3
 _IN_REACH = 0.9
 _ENOUGH = 0.05
 _LEAST_SHARE = 0.03
+# Of the first batches nobody can say that the load has changed: nothing was known yet.
+_FIRST = 3
 # Another size than was decided, by so much: somebody else decides.
 _TAKEN_OVER = 1.5
 _TIMES_S = (1e-9, 1e12)
@@ -54,10 +57,11 @@ class Predictive:
 
     >>> slo = Slo.parse("1 s ± 10%")
     >>> controller = Predictive(slo, size=100)
-    >>> for size, latency_s in ((100, 0.3), (400, 0.6), (600, 0.8), (800, 1.0)):
-    ...     decision = controller.decide(BatchSample(batch_id=0, size=size, items=size, processing_s=latency_s))
-    >>> decision.reason
-    ''
+    >>> for size, latency_s in ((100, 0.3), (333, 0.533), (808, 1.008)):
+    ...     controller.decide(BatchSample(batch_id=0, size=size, items=size, processing_s=latency_s)).reason
+    'latency 300 ms; 0 s + 3 ms an item: +233% to 333'
+    'latency 533 ms; 210 ms + 970 µs an item: +144% to 814'
+    'latency 1.008 s; 210 ms + 981 µs an item: -0.9% to 807'
     """
 
     live_defaults: ClassVar[Mapping[str, object]] = {}
@@ -67,7 +71,8 @@ class Predictive:
         self.cycles = cycles
         self._size = check_size("size", size)
         self._taken_over = False
-        self._overhead = Overhead()
+        # A throughput has no time of its own: that of a batch of the first size, at the rate that is wanted.
+        self._overhead = Overhead(size / slo.aim if slo.metric is Metric.THROUGHPUT else slo.aim)
         self._level = Level()
         self._cycle = Cycle()
         self._stays: deque[tuple[float, float]] = deque(maxlen=_RECENT)
@@ -111,7 +116,7 @@ class Predictive:
         self._size = clamp(planned)
         self._decided.append(self._size)
         believed = f"{shown(fixed)} + {shown(self._level.item)} an item"
-        changes = f"{news}; " if news else ""
+        changes = f"{news}; " if news and len(self._decided) > _FIRST else ""
         measured = f"{measure_name(self.slo)} {self.slo.format_value(value)}"
         return Decision(self._size, f"{measured}; {changes}{believed}{why}: {format_change(before, self._size)}")
 
@@ -122,15 +127,19 @@ class Predictive:
         item = self._level.item
         rate = min(self.slo.aim * sample.size / max(sample.items, 1), _IN_REACH / item)
         planned = fixed * rate / (1 - item * rate)
-        if value < self.slo.aim:
-            return max(planned, sample.size * self.slo.aim / value, self._size), ""
-        return planned if fixed else min(sample.size * self.slo.aim / value, self._size), ""
+        if fixed:
+            return planned, ""
+        if len(self._decided) > _FIRST:
+            return self._size, ", whatever the size"
+        proportion = sample.size * self.slo.aim / value
+        return (max if value < self.slo.aim else min)(proportion, self._size), ""
 
     def _for_latency(self, fixed: float) -> tuple[float, str]:
         goal = self.slo.aim
         if self.slo.kind is Kind.AT_MOST:
-            goal = min(goal, self.slo.target * math.exp(-_SPARE * self._level.noise))
-        planned = self._level.size_for(goal, fixed, self._lag)
+            goal = min(goal, self.slo.target * math.exp(-_SPARE * self._level.spread))
+        # Where little is known, a batch that is too small costs less than one that is too large.
+        planned = self._level.size_for(goal, fixed, self._lag) * math.exp(-max(self._level.spread - _UNSURE, 0.0))
         why = ""
         if abs(self._level.slope) * self._lag > 0.05:
             why = f", moving by {math.expm1(self._level.slope):+.0%} a batch"

@@ -42,13 +42,12 @@ class Cycle:
     The forecast is used only while its errors are smaller than those without it.
 
     >>> cycle = Cycle()
-    >>> at = 0
     >>> for batch in range(60):
     ...     cycle.learn(100, 100 * (4.0 if batch % 10 >= 7 else 1.0), 0.0, 0.0)
     >>> cycle.period is not None and round(cycle.period, -2)
     1000.0
     >>> round(cycle.size_for(1000.0), -1)
-    610.0
+    780.0
     """
 
     def __init__(self) -> None:

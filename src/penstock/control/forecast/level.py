@@ -23,6 +23,8 @@ _SAME = 0.25
 _LEAST_DOUBT = 0.003
 # Of a known level that comes back: it may have moved since, and noise at a change is larger.
 _MOVED, _LOOSE = 0.0064, 1.3
+# The fixed time is known to about this share of it, which matters where it is most of a batch.
+_FIXED_DOUBT = 0.15
 _LEAST_WEIGHT = 1e-3
 
 
@@ -68,7 +70,7 @@ class Level:
     >>> for size, value in ((1000, 1.2), (800, 1.0), (800, 1.02)):
     ...     news = level.learn(size, value, fixed=0.2)
     >>> round(level.size_for(1.0, fixed=0.2), -1)
-    790.0
+    780.0
     >>> level.learn(790, 6.0, fixed=0.2)
     <News.CHANGED: 'the load has changed'>
     >>> level.learn(100, 0.31, fixed=0.2), round(level.size_for(1.0, fixed=0.2), -1)
@@ -91,18 +93,18 @@ class Level:
 
     @property
     def noise(self) -> float:
-        """The standard deviation of a prediction, as a share of the value."""
+        """The standard deviation of a batch around its forecast, as a share of the value."""
         return math.sqrt(self._variance)
+
+    @property
+    def spread(self) -> float:
+        """The standard deviation of a forecast, with what is not known of the level, as a share of the value."""
+        return math.sqrt(self._variance + self._doubts[self._best])
 
     @property
     def item(self) -> float:
         """The value of one item, by the view that is the best of late."""
         return math.exp(self._items[self._best])
-
-    @property
-    def doubt(self) -> float:
-        """The standard deviation of the logarithm of `item`."""
-        return math.sqrt(self._doubts[self._best])
 
     @property
     def slope(self) -> float:
@@ -184,7 +186,7 @@ class Level:
         work = max(value - fixed, _LEAST_SHARE * value)
         for number in range(len(self.views)):
             self._items[number] = math.log(work / size)
-            self._doubts[number] = self._variance * (value / work) ** 2
+            self._doubts[number] = (self._variance + (_FIXED_DOUBT * fixed / value) ** 2) * (value / work) ** 2
             self._slopes[number] = self._noises[number] = 0.0
 
     def _explaining(self, size: float, seen: float, fixed: float, likely: float) -> int | None:
@@ -194,7 +196,7 @@ class Level:
             work = size * math.exp(item)
             share = work / (fixed + work)
             error = seen - math.log(fixed + work)
-            variance = share * share * (doubt + _MOVED) + _LOOSE * self._variance
+            variance = share * share * (doubt + _MOVED) + self._loose_variance(share)
             likelihood = -0.5 * (error * error / variance + math.log(variance))
             if error * error < _ALIKE**2 * variance and likelihood > likely:
                 found, likely = number, likelihood
@@ -210,11 +212,15 @@ class Level:
         share, error = work / (fixed + work), seen - math.log(fixed + work)
         for view_number, view in enumerate(self.views):
             wide = doubt + view.moves**2
-            gain = wide * share / (share * share * wide + _LOOSE * self._variance)
+            gain = wide * share / (share * share * wide + self._loose_variance(share))
             self._items[view_number] = item + gain * error
             self._doubts[view_number] = (1 - gain * share) * wide
             self._slopes[view_number] = 0.0
             self._noises[view_number] = seen - math.log(fixed + size * math.exp(self._items[view_number]))
+
+    def _loose_variance(self, share: float) -> float:
+        """Of a batch at a change; `share` of its time is its items', the rest is fixed."""
+        return _LOOSE * self._variance + (_FIXED_DOUBT * (1 - share)) ** 2
 
     def _remember(self) -> None:
         """Keep the present level in mind, unless it is in doubt itself."""

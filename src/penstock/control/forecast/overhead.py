@@ -5,13 +5,15 @@ from __future__ import annotations
 import math
 from array import array
 
-# Of the shortest batch seen lately, so many shares are tried as the fixed time: no batch is shorter than it.
-_SHARES = (0.0, 0.25, 0.5, 0.7, 0.85, 0.95)
-_FORGET = 0.99
+# Guesses of the fixed time, in targets.
+_GUESSES = (0.0, 0.01, 0.02, 0.035, 0.06, 0.1, 0.15, 0.2, 0.25, 0.3, 0.37, 0.45, 0.55, 0.67, 0.82, 1.0, 1.5, 2.2, 3.3)
+# No guess may be longer than this share of the shortest batch seen lately.
+_SHORTER = 0.98
+_FORGET = 0.995
 # A shortest batch is believed for some thousands of batches.
 _RISE = 1.0002
 _GAIN = 0.6
-_FARTHEST = 0.25
+_FARTHEST = 1.0
 _LEAST_SHARE = 0.05
 
 
@@ -24,37 +26,35 @@ class Overhead:
         log((value - g) / n)  followed with gain 0.6
         error = log(value / (g + n each))
 
-    and the guess with the smallest squared errors of late is believed. An error beyond 0.5 counts as 0.5: a load that
-    jumps proves no guess wrong.
+    and the guess with the smallest squared errors of late is believed, if no batch was shorter. An error beyond 1
+    counts as 1: a load that jumps proves no guess wrong. Guesses are shares and multiples of the target.
 
-    >>> overhead = Overhead()
+    >>> overhead = Overhead(target=1.0)
     >>> for size in (100, 400, 800, 200, 900, 300):
     ...     overhead.learn(size, 0.2 + 0.001 * size)
-    >>> round(overhead.fixed, 3)
-    0.21
+    >>> overhead.fixed
+    0.2
     """
 
-    def __init__(self) -> None:
+    def __init__(self, target: float) -> None:
+        self.fixed = 0.0
+        """The part of a value that does not depend on the size."""
+        self._guesses = array("d", [target * guess for guess in _GUESSES])
         self._shortest = math.inf
         self._levels = array("d")
-        self._losses = array("d", [0.0] * len(_SHARES))
-        self._share = 0.0
-
-    @property
-    def fixed(self) -> float:
-        """The part of a value that does not depend on the size."""
-        return self._share * self._shortest if self._share else 0.0
+        self._losses = array("d", [0.0] * len(_GUESSES))
 
     def learn(self, size: float, value: float) -> None:
         """One more batch."""
         self._shortest = min(value, self._shortest * _RISE)
-        guesses = [share * self._shortest for share in _SHARES]
-        seen = [math.log(max(value - guess, _LEAST_SHARE * value) / size) for guess in guesses]
+        seen = [math.log(max(value - guess, _LEAST_SHARE * value) / size) for guess in self._guesses]
         if not self._levels:
             self._levels.extend(seen)
             return
-        for number, guess in enumerate(guesses):
+        least = math.inf
+        for number, guess in enumerate(self._guesses):
             error = math.log(value / (guess + size * math.exp(self._levels[number])))
             self._losses[number] = _FORGET * self._losses[number] + min(error * error, _FARTHEST)
             self._levels[number] += _GAIN * (seen[number] - self._levels[number])
-        self._share = _SHARES[min(range(len(_SHARES)), key=self._losses.__getitem__)]
+            if self._losses[number] < least and guess <= _SHORTER * self._shortest:
+                least, self.fixed = self._losses[number], guess

@@ -1,0 +1,183 @@
+"""The controller that learns the load: first batches, noise, stalls, steps, trends, cycles, late samples, objectives."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections import deque
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from penstock.control import registry
+from penstock.control.predictive import Predictive
+from penstock.sample import BatchSample
+from penstock.sim.run import SimSpec, simulate
+from penstock.slo import Slo
+from penstock.testing.fakes import LinearPlant, closed_loop, sample_of
+
+SLO = Slo.parse("1 s ± 10%")
+
+
+def run(
+    controller: Predictive, item_s: Callable[[int], float], batches: int, fixed_s: float = 0.2, noise: float = 0.0
+) -> Iterator[BatchSample]:
+    """Batches on a machine whose items cost what a function of the batch's number says."""
+    source = random.Random(1)
+    for number in range(batches):
+        items = max(round(controller.size), 1)
+        took_s = (fixed_s + items * item_s(number)) * math.exp(source.gauss(0.0, noise))
+        sample = BatchSample(number, items, items, took_s)
+        controller.decide(sample)
+        yield sample
+
+
+def late(controller: Predictive, plant: LinearPlant, batches: int, delay: int) -> list[BatchSample]:
+    return [sample for sample, _ in closed_loop(controller, plant, batches, delay)]
+
+
+def hits(samples: list[BatchSample]) -> float:
+    return sum(SLO.holds(sample.processing_s) for sample in samples) / len(samples)
+
+
+def test_the_second_batch_already_tells_the_fixed_time_apart() -> None:
+    samples = list(run(Predictive(SLO, 100), lambda _: 1e-3, 6))
+    assert [sample.processing_s for sample in samples[3:]] == pytest.approx([1.0] * 3, rel=0.05)
+
+
+def test_the_first_batches_never_grow_more_than_fourfold() -> None:
+    sizes = [sample.size for sample in run(Predictive(SLO, 10), lambda _: 1e-6, 8)]
+    assert all(after <= 4 * before for before, after in zip(sizes, sizes[1:], strict=False))
+
+
+@pytest.mark.parametrize("delay", range(6))
+def test_late_samples_make_nothing_swing(delay: int) -> None:
+    plant = LinearPlant(overhead_s=0.2, per_item_s=1e-4, noise=0.03)
+    samples = late(Predictive(SLO, 100), plant, 300, delay)
+    assert max(sample.processing_s for sample in samples) < 1.5
+    assert hits(samples[60:]) > 0.95
+
+
+@pytest.mark.parametrize("delay", [0, 3])
+def test_noise_is_not_chased(delay: int) -> None:
+    plant = LinearPlant(overhead_s=0.2, per_item_s=1e-4, noise=0.1)
+    best = LinearPlant(overhead_s=0.2, per_item_s=1e-4, noise=0.1, seed=2)
+    reachable = hits([best.run(8000) for _ in range(1000)])
+    assert hits(late(Predictive(SLO, 100), plant, 1000, delay)[50:]) > 0.9 * reachable
+
+
+def test_a_stall_costs_one_batch() -> None:
+    controller = Predictive(SLO, 100)
+    samples = list(run(controller, lambda number: 4e-3 if number == 30 else 1e-3, 34, noise=0.01))
+    assert samples[30].processing_s > 3
+    assert samples[31].size < 500
+    assert samples[32].processing_s == pytest.approx(1.0, rel=0.15)
+
+
+def test_a_step_that_stays_is_followed_at_once() -> None:
+    samples = list(run(Predictive(SLO, 100), lambda number: 1e-2 if number >= 30 else 1e-3, 40, noise=0.01))
+    assert [SLO.holds(sample.processing_s) for sample in samples[32:]] == [True] * 8
+
+
+def test_a_load_that_jumps_between_two_levels_is_known_again() -> None:
+    samples = list(run(Predictive(SLO, 100), lambda number: (1e-3, 1e-2)[number // 20 % 2], 120, noise=0.01))
+    for change in (60, 80, 100):
+        assert hits(samples[change + 2 : change + 20]) > 0.9
+
+
+def test_a_trend_is_foreseen() -> None:
+    def steady(number: int) -> float:
+        return 1e-4 * 1.06**number
+
+    learned = list(run(Predictive(SLO, 5000), steady, 60))
+    peer = registry.create("das", SLO, 5000)
+    missed = [abs(sample.processing_s - 1) for sample in run(peer, steady, 60)]  # type: ignore[arg-type]
+    assert sum(abs(sample.processing_s - 1) for sample in learned[20:]) < 0.5 * sum(missed[20:])
+
+
+def test_a_cycle_is_learned_and_foreseen() -> None:
+    with_cycles, without = (
+        [
+            simulate(SimSpec("spark", "predictive", {"cycles": cycles}, SLO.__str__(), seed=seed)).metrics(None, "wave")
+            for seed in range(1, 6)
+        ]
+        for cycles in (True, False)
+    )
+    assert sum(run.i_slh or 0.0 for run in with_cycles) > sum(run.i_slh or 0.0 for run in without) + 5 * 3
+
+
+@pytest.mark.parametrize(("plant", "slo", "items"), [("spark", "1 s ± 10%", None), ("thesis", "3 ms ± 5%", 200_000)])
+def test_it_hits_more_than_the_others(plant: str, slo: str, items: int | None) -> None:
+    def score(name: str) -> float:
+        runs = (simulate(SimSpec(plant, name, slo=slo, items=items, seed=seed)) for seed in (1, 2, 3))
+        return sum(run.metrics().i_slh or 0.0 for run in runs)
+
+    others = [name for name in registry.names() if name not in ("predictive", "lmstream", "fixed")]
+    assert score("predictive") > 1.05 * max(map(score, others))
+
+
+def test_a_bound_is_kept_by_most_batches_and_no_batch_is_larger_than_pays() -> None:
+    slo = Slo.parse("<= 1 s")
+    plant = LinearPlant(overhead_s=0.02, per_item_s=1e-5, noise=0.05)
+    samples = [sample for sample, _ in closed_loop(Predictive(slo, 100), plant, 300)]
+    assert sum(sample.processing_s <= 1 for sample in samples) > 0.95 * 300
+    # 0.02 s are 5% of 0.4 s.
+    assert samples[-1].processing_s == pytest.approx(0.4, rel=0.4)
+
+
+def test_a_bound_is_used_where_that_pays() -> None:
+    slo = Slo.parse("<= 1 s")
+    plant = LinearPlant(overhead_s=0.2, per_item_s=1e-5, noise=0.03)
+    samples = [sample for sample, _ in closed_loop(Predictive(slo, 100), plant, 200)]
+    assert 0.8 < samples[-1].processing_s < 1.0
+
+
+def test_a_throughput_is_held() -> None:
+    slo = Slo.parse("2000/s ± 10%")
+    plant = LinearPlant(overhead_s=0.2, per_item_s=1e-4)
+    samples = [sample for sample, _ in closed_loop(Predictive(slo, 50), plant, 60)]
+    assert samples[-1].throughput_per_s == pytest.approx(2000, rel=0.1)
+
+
+def test_a_throughput_out_of_reach_ends_at_a_finite_size() -> None:
+    slo = Slo.parse(">= 50k/s")
+    plant = LinearPlant(overhead_s=0.2, per_item_s=1e-3)
+    samples = [sample for sample, _ in closed_loop(Predictive(slo, 50), plant, 60)]
+    assert samples[-1].size < 1e6
+
+
+def test_a_target_below_the_fixed_cost_leaves_small_batches() -> None:
+    plant = LinearPlant(overhead_s=2.0, per_item_s=1e-3)
+    samples = [sample for sample, _ in closed_loop(Predictive(SLO, 5000), plant, 60)]
+    assert samples[-1].processing_s < 2.2
+    assert samples[-1].size >= 1
+
+
+def test_a_scarce_stream_does_not_make_it_forget_what_it_can_take() -> None:
+    controller = Predictive(SLO, 100)
+    list(run(controller, lambda _: 1e-3, 20))
+    for number in range(30):
+        controller.decide(BatchSample(number, 10, 10, 0.21, backlog=0))
+    assert 400 < controller.size < 1200
+
+
+def test_what_others_assign_is_taken_up() -> None:
+    controller = Predictive(SLO, 100)
+    list(run(controller, lambda _: 1e-3, 20))
+    controller.size = 50.0
+    assert controller.decide(sample_of(SLO, 0.25, size=50)).size == pytest.approx(800, rel=0.5)
+
+
+def test_batches_that_overlap_count_as_large_as_those_around_them() -> None:
+    controller = Predictive(SLO, 100)
+    waiting: deque[BatchSample] = deque()
+    left_s = began_s = 0.0
+    for number in range(400):
+        size = max(round(controller.size), 1)
+        left_s = max(left_s, began_s) + 0.02 + size * 1e-4
+        waiting.append(BatchSample(number, size, size, left_s - began_s, started_s=began_s))
+        if len(waiting) >= 5:
+            done = waiting.popleft()
+            began_s = (done.started_s or 0.0) + done.processing_s
+            controller.decide(done)
+    assert waiting[-1].processing_s == pytest.approx(1.0, rel=0.1)
