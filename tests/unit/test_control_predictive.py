@@ -1,4 +1,4 @@
-"""The controller that learns the load: first batches, noise, stalls, steps, trends, cycles, late samples, objectives."""
+"""The controller that learns the load: first batches, noise, stalls, steps, trends, cycles, lateness, objectives."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import math
 import random
 from collections import deque
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 
 import pytest
 
@@ -47,7 +48,7 @@ def test_the_second_batch_already_tells_the_fixed_time_apart() -> None:
 
 def test_the_first_batches_never_grow_more_than_fourfold() -> None:
     sizes = [sample.size for sample in run(Predictive(SLO, 10), lambda _: 1e-6, 8)]
-    assert all(after <= 4 * before for before, after in zip(sizes, sizes[1:], strict=False))
+    assert all(after <= 4 * before for before, after in pairwise(sizes))
 
 
 @pytest.mark.parametrize("delay", range(6))
@@ -106,10 +107,12 @@ def test_a_cycle_is_learned_and_foreseen() -> None:
     assert sum(run.i_slh or 0.0 for run in with_cycles) > sum(run.i_slh or 0.0 for run in without) + 5 * 3
 
 
-@pytest.mark.parametrize(("plant", "slo", "items"), [("spark", "1 s ± 10%", None), ("thesis", "3 ms ± 5%", 200_000)])
-def test_it_hits_more_than_the_others(plant: str, slo: str, items: int | None) -> None:
+@pytest.mark.parametrize(
+    ("plant", "slo", "items", "seeds"), [("spark", "1 s ± 10%", None, 5), ("thesis", "3 ms ± 5%", 100_000, 1)]
+)
+def test_it_hits_more_than_the_others(plant: str, slo: str, items: int | None, seeds: int) -> None:
     def score(name: str) -> float:
-        runs = (simulate(SimSpec(plant, name, slo=slo, items=items, seed=seed)) for seed in (1, 2, 3))
+        runs = (simulate(SimSpec(plant, name, slo=slo, items=items, seed=seed)) for seed in range(seeds))
         return sum(run.metrics().i_slh or 0.0 for run in runs)
 
     others = [name for name in registry.names() if name not in ("predictive", "lmstream", "fixed")]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from array import array
-from collections import deque
 from collections.abc import Mapping
 from typing import ClassVar
 
@@ -57,11 +56,11 @@ class Predictive:
 
     >>> slo = Slo.parse("1 s ± 10%")
     >>> controller = Predictive(slo, size=100)
-    >>> for size, latency_s in ((100, 0.3), (333, 0.533), (808, 1.008)):
+    >>> for size, latency_s in ((100, 0.3), (333, 0.533), (805, 1.005)):
     ...     controller.decide(BatchSample(batch_id=0, size=size, items=size, processing_s=latency_s)).reason
     'latency 300 ms; 0 s + 3 ms an item: +233% to 333'
-    'latency 533 ms; 210 ms + 970 µs an item: +144% to 814'
-    'latency 1.008 s; 210 ms + 981 µs an item: -0.9% to 807'
+    'latency 533 ms; 200 ms + 1 ms an item: +140% to 800'
+    'latency 1.005 s; 200 ms + 1 ms an item: +8.9e-14% to 800'
     """
 
     live_defaults: ClassVar[Mapping[str, object]] = {}
@@ -75,8 +74,10 @@ class Predictive:
         self._overhead = Overhead(size / slo.aim if slo.metric is Metric.THROUGHPUT else slo.aim)
         self._level = Level()
         self._cycle = Cycle()
-        self._stays: deque[tuple[float, float]] = deque(maxlen=_RECENT)
-        self._decided: deque[float] = deque(maxlen=_MOST_LAG)
+        # Of the last batches: when each was done, and its size; of the last decisions: their sizes.
+        self._ends_s = array("d")
+        self._sizes = array("d")
+        self._decided = array("d")
         self._mismatches = array("d", [0.0] * _MOST_LAG)
         self._lag = 1
 
@@ -110,11 +111,12 @@ class Predictive:
             self._cycle.learn(sample.size, self._work(size, took, fixed), fixed, error)
         before = self._size
         planned, why = self._for_rate(sample, value, fixed) if rate else self._for_latency(fixed)
-        most = max(_GROWTH * max(each for _, each in self._stays), before)
+        most = max(_GROWTH * max(self._sizes), before)
         if news is not News.RETURNED and planned > most:
             planned = most
         self._size = clamp(planned)
         self._decided.append(self._size)
+        del self._decided[:-_MOST_LAG]
         believed = f"{shown(fixed)} + {shown(self._level.item)} an item"
         changes = f"{news}; " if news and len(self._decided) > _FIRST else ""
         measured = f"{measure_name(self.slo)} {self.slo.format_value(value)}"
@@ -144,7 +146,7 @@ class Predictive:
         if abs(self._level.slope) * self._lag > 0.05:
             why = f", moving by {math.expm1(self._level.slope):+.0%} a batch"
         if self._cycle.trusted:
-            waiting = sum(self._decided[len(self._decided) - number] for number in range(1, self._lag))
+            waiting = sum(self._decided[1 - self._lag :]) if self._lag > 1 else 0.0
             foreseen = self._cycle.size_for(max(goal - fixed, _LEAST_SHARE * goal), waiting)
             if abs(math.log(foreseen / planned)) > _APART * self._level.noise:
                 planned, why = foreseen, f", in a cycle of {format_size(self._cycle.period or 0.0)} items"
@@ -162,19 +164,20 @@ class Predictive:
 
     def _effective(self, sample: BatchSample) -> float:
         """The mean size of the batches that left during this one's stay; its own, where none overlap."""
-        if sample.started_s is None:
-            self._stays.append((-math.inf, sample.size))
-            return sample.size
+        began_s = math.inf if sample.started_s is None else sample.started_s
         total, count = sample.size, 1
-        for ended_s, size in reversed(self._stays):
-            if ended_s <= sample.started_s:
-                break
-            total, count = total + size, count + 1
-        self._stays.append((sample.started_s + sample.processing_s, sample.size))
+        while count <= len(self._ends_s) and self._ends_s[-count] > began_s:
+            total += self._sizes[-count]
+            count += 1
+        self._ends_s.append(0.0 if sample.started_s is None else sample.started_s + sample.processing_s)
+        self._sizes.append(sample.size)
+        del self._ends_s[:-_RECENT], self._sizes[:-_RECENT]
         return total / count
 
     def _find_lag(self, size: float) -> None:
         """How many decisions ago this batch's size was decided: where sizes agree best, of late."""
+        if self._lag == 1 and self._decided and abs(self._decided[-1] - size) <= max(0.01 * size, 1.0):
+            return
         best = math.inf
         for ago, decided in enumerate(reversed(self._decided)):
             mismatch = min(abs(math.log(max(round(decided), 1) / size)), _MISMATCH)

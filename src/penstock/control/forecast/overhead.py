@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
-from array import array
+
+import numpy as np
+from numpy.typing import NDArray
 
 # Guesses of the fixed time, in targets.
-_GUESSES = (0.0, 0.01, 0.02, 0.035, 0.06, 0.1, 0.15, 0.2, 0.25, 0.3, 0.37, 0.45, 0.55, 0.67, 0.82, 1.0, 1.5, 2.2, 3.3)
+_SHARES = (0.0, 0.01, 0.02, 0.035, 0.06, 0.1, 0.15, 0.2, 0.25, 0.3, 0.37, 0.45, 0.55, 0.67, 0.82, 1.0, 1.5, 2.2, 3.3)
 # No guess may be longer than this share of the shortest batch seen lately.
 _SHORTER = 0.98
 _FORGET = 0.995
@@ -39,22 +41,20 @@ class Overhead:
     def __init__(self, target: float) -> None:
         self.fixed = 0.0
         """The part of a value that does not depend on the size."""
-        self._guesses = array("d", [target * guess for guess in _GUESSES])
+        self._guesses = target * np.array(_SHARES)
         self._shortest = math.inf
-        self._levels = array("d")
-        self._losses = array("d", [0.0] * len(_GUESSES))
+        self._levels: NDArray[np.float64] | None = None
+        self._losses = np.zeros(len(_SHARES))
 
     def learn(self, size: float, value: float) -> None:
         """One more batch."""
         self._shortest = min(value, self._shortest * _RISE)
-        seen = [math.log(max(value - guess, _LEAST_SHARE * value) / size) for guess in self._guesses]
-        if not self._levels:
-            self._levels.extend(seen)
+        seen = np.log(np.maximum(value - self._guesses, _LEAST_SHARE * value) / size)
+        if self._levels is None:
+            self._levels = seen
             return
-        least = math.inf
-        for number, guess in enumerate(self._guesses):
-            error = math.log(value / (guess + size * math.exp(self._levels[number])))
-            self._losses[number] = _FORGET * self._losses[number] + min(error * error, _FARTHEST)
-            self._levels[number] += _GAIN * (seen[number] - self._levels[number])
-            if self._losses[number] < least and guess <= _SHORTER * self._shortest:
-                least, self.fixed = self._losses[number], guess
+        errors = np.log(value / (self._guesses + size * np.exp(self._levels)))
+        self._losses = _FORGET * self._losses + np.minimum(errors * errors, _FARTHEST)
+        self._levels = self._levels + _GAIN * (seen - self._levels)
+        possible = int(np.searchsorted(self._guesses, _SHORTER * self._shortest, side="right"))
+        self.fixed = float(self._guesses[int(np.argmin(self._losses[: max(possible, 1)]))])
