@@ -56,11 +56,11 @@ class Predictive:
 
     >>> slo = Slo.parse("1 s ± 10%")
     >>> controller = Predictive(slo, size=100)
-    >>> for size, latency_s in ((100, 0.3), (333, 0.533), (805, 1.005)):
+    >>> for size, latency_s in ((100, 0.3), (333, 0.533), (805, 1.03)):
     ...     controller.decide(BatchSample(batch_id=0, size=size, items=size, processing_s=latency_s)).reason
     'latency 300 ms; 0 s + 3 ms an item: +233% to 333'
     'latency 533 ms; 200 ms + 1 ms an item: +140% to 800'
-    'latency 1.005 s; 200 ms + 1 ms an item: +8.9e-14% to 800'
+    'latency 1.03 s; 200 ms + 1.02 ms an item: -2.8% to 778'
     """
 
     live_defaults: ClassVar[Mapping[str, object]] = {}

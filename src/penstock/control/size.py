@@ -7,6 +7,8 @@ from penstock.errors import BadInputError
 SMALLEST = 1.0
 # The papers give no ceiling. Past this one a float no longer counts single items.
 LARGEST = 2.0**53
+# A smaller change is a rounding error.
+_SAME = 1e-9
 
 
 def clamp(size: float, low: float = SMALLEST, high: float = LARGEST) -> float:
@@ -40,7 +42,7 @@ def format_change(before: float, after: float) -> str:
     >>> format_change(1200, 1340), format_change(1000, 1003.3), format_change(100, 350), format_change(50, 50)
     ('+12% to 1,340', '+0.33% to 1,003', '+250% to 350', 'size stays at 50')
     """
-    if after == before:
+    if abs(after / before - 1) < _SAME:
         return f"size stays at {format_size(after)}"
     percent = 100 * (after / before - 1)
     shown = f"{percent:+,.0f}" if abs(percent) >= 10 else f"{percent:+.2g}"
