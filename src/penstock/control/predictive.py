@@ -52,6 +52,8 @@ class Predictive:
     Samples may come late: how late is seen from which decision a batch obeyed, and the forecast reaches as far ahead.
     Batches may overlap: a batch then counts as large as those that left during its stay, on average.
 
+    `trends`, `recall` (of levels known from before) and `cycles` can be switched off, to see what each is worth.
+
     Source: ours.
 
     >>> slo = Slo.parse("1 s ± 10%")
@@ -65,14 +67,14 @@ class Predictive:
 
     live_defaults: ClassVar[Mapping[str, object]] = {}
 
-    def __init__(self, slo: Slo, size: float, cycles: bool = True) -> None:
+    def __init__(self, slo: Slo, size: float, cycles: bool = True, trends: bool = True, recall: bool = True) -> None:
         self.slo = slo
         self.cycles = cycles
         self._size = check_size("size", size)
         self._taken_over = False
         # A throughput has no time of its own: that of a batch of the first size, at the rate that is wanted.
         self._overhead = Overhead(size / slo.aim if slo.metric is Metric.THROUGHPUT else slo.aim)
-        self._level = Level()
+        self._level = Level(trends, recall)
         self._cycle = Cycle()
         # Of the last batches: when each was done, and its size; of the last decisions: their sizes.
         self._ends_s = array("d")

@@ -27,6 +27,8 @@ _MOVED, _LOOSE = 0.0064, 1.3
 # The fixed time is known to about this share of it, which matters where it is most of a batch.
 _FIXED_DOUBT = 0.15
 _LEAST_WEIGHT = 1e-3
+# A trend doubles the load in a batch at most. Sizes beyond all use need no number of their own.
+_STEEPEST, _LARGEST = math.log(2.0), 40.0
 
 
 class News(StrEnum):
@@ -43,7 +45,6 @@ class View(NamedTuple):
     moves: float
     trend: float
     memory: float
-    prior: float = 0.0
 
 
 VIEWS = (
@@ -78,8 +79,9 @@ class Level:
     (<News.RETURNED: 'the load is back at a level known from before'>, 780.0)
     """
 
-    def __init__(self, views: tuple[View, ...] = VIEWS) -> None:
-        self.views = views
+    def __init__(self, trends: bool = True, recall: bool = True) -> None:
+        self.views = views = tuple(view for view in VIEWS if trends or not view.trend)
+        self.recall = recall
         count = len(views)
         self._items = array("d", bytes(8 * count))
         self._doubts = array("d", bytes(8 * count))
@@ -164,24 +166,24 @@ class Level:
             gain = doubt * shares[number] / variance
             self._items[number] += self._slopes[number] + gain * error
             self._doubts[number] = (1 - gain * shares[number]) * doubt
-            self._slopes[number] += view.trend * gain * error
+            self._slopes[number] = min(max(self._slopes[number] + view.trend * gain * error, -_STEEPEST), _STEEPEST)
             self._noises[number] = seen - math.log(fixed + size * math.exp(self._items[number]))
-        self._best = max(range(len(self.views)), key=lambda number: self._scores[number] + self.views[number].prior)
+        self._best = max(range(len(self.views)), key=self._scores.__getitem__)
         return News.EXPECTED
 
     def size_for(self, goal: float, fixed: float, batches: int = 1) -> float:
         """The size whose value would be the goal, so many batches after the last one that was learned."""
-        top = max(score + view.prior for score, view in zip(self._scores, self.views, strict=True))
+        top = max(self._scores)
         total = weights = 0.0
         for number, view in enumerate(self.views):
-            weight = math.exp(self._scores[number] + view.prior - top)
+            weight = math.exp(self._scores[number] - top)
             if weight < _LEAST_WEIGHT:
                 continue
             undisturbed = goal * math.exp(-(view.memory**batches) * self._noises[number])
             work = max(undisturbed - fixed, _LEAST_SHARE * goal)
             total += weight * (math.log(work) - self._items[number] - batches * self._slopes[number])
             weights += weight
-        return math.exp(total / weights)
+        return math.exp(min(total / weights, _LARGEST))
 
     def _restart(self, size: float, value: float, fixed: float) -> None:
         work = max(value - fixed, _LEAST_SHARE * value)
@@ -225,7 +227,7 @@ class Level:
 
     def _remember(self) -> None:
         """Keep the present level in mind, unless it is in doubt itself."""
-        if self._since <= _DOUBT:
+        if self._since <= _DOUBT or not self.recall:
             return
         item, doubt = self._items[self._best], self._doubts[self._best]
         others = [known for known in self._known if abs(known[0] - item) >= _SAME]
