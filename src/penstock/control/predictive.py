@@ -110,7 +110,7 @@ class Predictive:
         error = self._level.error(size, took, fixed)
         news = self._level.learn(size, took, fixed)
         if self.cycles:
-            self._cycle.learn(sample.size, self._work(size, took, fixed), fixed, error)
+            self._cycle.learn(sample.size, self._work(size, took, fixed) * sample.size / size, fixed, error)
         before = self._size
         planned, why = self._for_rate(sample, value, fixed) if rate else self._for_latency(fixed)
         most = max(_GROWTH * max(self._sizes), before)
