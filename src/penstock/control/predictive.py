@@ -140,7 +140,8 @@ class Predictive:
 
     def _for_latency(self, fixed: float) -> tuple[float, str]:
         goal = self.slo.aim
-        if self.slo.kind is Kind.AT_MOST:
+        # End to end, a smaller batch has no smaller wait behind a backlog, and what may wait has a margin of its own.
+        if self.slo.kind is Kind.AT_MOST and self.slo.metric is Metric.PROCESSING:
             goal = min(goal, self.slo.target * math.exp(-_SPARE * self._level.spread))
         # Where little is known, a batch that is too small costs less than one that is too large.
         planned = self._level.size_for(goal, fixed, self._lag) * math.exp(-max(self._level.spread - _UNSURE, 0.0))
