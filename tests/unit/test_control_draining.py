@@ -38,8 +38,12 @@ def shown(*batches: tuple[float | None, float | None], status: Status = Status.O
     return inner.seen
 
 
-def test_the_wait_of_a_batch_that_left_a_backlog_counts_as_that_for_its_predecessor() -> None:
-    assert shown((60.0, 1000)) == [2.0]
+def test_the_wait_of_a_batch_that_left_little_counts_as_that_for_its_predecessor() -> None:
+    assert shown((60.0, 50)) == [2.0]
+
+
+def test_behind_a_long_backlog_the_whole_bound_is_for_processing() -> None:
+    assert shown((60.0, 1000)) == [0.0]
 
 
 def test_a_shorter_wait_stays_as_it_is() -> None:
@@ -47,7 +51,7 @@ def test_a_shorter_wait_stays_as_it_is() -> None:
 
 
 def test_the_last_batch_of_a_backlog_waited_for_the_others_and_the_one_after_it_did_not() -> None:
-    assert shown((60.0, 1000), (58.0, 0), (3.0, 0)) == [2.0, 2.0, 3.0]
+    assert shown((60.0, 1000), (58.0, 0), (3.0, 0)) == [0.0, 2.0, 3.0]
 
 
 def test_without_a_backlog_a_long_wait_is_the_controllers_business() -> None:
@@ -68,7 +72,7 @@ def test_the_reason_says_whose_wait_it_was() -> None:
     assert reason.endswith("; its wait of 60 s is the backlog's and counts as 2 s")
 
 
-@pytest.mark.parametrize("name", ["pmbaf", "pid", "das", "least-squares"])
+@pytest.mark.parametrize("name", ["pmbaf", "pid", "das", "least-squares", "predictive"])
 def test_after_an_outage_no_batch_shrinks_and_the_backlog_drains(name: str) -> None:
     # Two minutes of items wait when the query comes back; a batch of 4,000 takes a second.
     arrivals_s = [index / 1000 for index in range(240_000)]

@@ -21,10 +21,12 @@ class Draining(Wrapper):
 
     Where a batch left a backlog, or the one before it did, with w its wait and p its processing:
 
-        w' = min(w, p)
+        w' = 0            while more is left than the batch took
+        w' = min(w, p)    at the end of the backlog
 
     Once the backlog is gone, a batch waits for its predecessor, and that takes as long as itself where sizes are
-    steady. Any more is the backlog's doing: a smaller batch would not have waited less, and drains more slowly.
+    steady. Any more is the backlog's doing: a smaller batch would not have waited less, and drains more slowly. What is
+    left behind another batch is late anyway, so until then the whole of the bound is for processing.
 
     And where the fixed cost of a batch alone is beyond the bound, no size keeps it: the controller inside would shrink
     the batch, and its throughput with it, and the backlog would grow without end. So as long as there is a backlog, no
@@ -36,7 +38,7 @@ class Draining(Wrapper):
     >>> slo = Slo.parse("<= 2 s end-to-end")
     >>> controller = Draining(Faf(slo, size=100))
     >>> print(controller.decide(BatchSample(0, 100, 100, processing_s=0.5, wait_s=60.0, backlog=9000)).reason)
-    end-to-end latency 1 s is under 1.636 s: +10% to 110; its wait of 60 s is the backlog's and counts as 500 ms
+    end-to-end latency 500 ms is under 1.636 s: +10% to 110; its wait of 60 s is the backlog's and counts as 0 s
     """
 
     def __init__(self, inner: Controller) -> None:
@@ -57,8 +59,9 @@ class Draining(Wrapper):
         wait_s, took_s = sample.wait_s, sample.processing_s
         if wait_s is None or wait_s <= took_s or not (behind or cleared):
             return self._worthwhile(self.inner.decide(sample), sample, growing)
-        decision = self.inner.decide(replace(sample, wait_s=took_s))
-        note = f"its wait of {shown(wait_s)} is the backlog's and counts as {shown(took_s)}"
+        counted_s = 0.0 if self._backlog > sample.size else took_s
+        decision = self.inner.decide(replace(sample, wait_s=counted_s))
+        note = f"its wait of {shown(wait_s)} is the backlog's and counts as {shown(counted_s)}"
         return self._worthwhile(replace(decision, reason=f"{decision.reason}; {note}"), sample, growing)
 
     def _worthwhile(self, decision: Decision, sample: BatchSample, growing: bool) -> Decision:
