@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 PLAIN = "plain"
 _WARM_UP_RECORDS = 200_000
 _WARM_UP_LIMIT = 20_000
+# A query that starts compiles its code and catches up with what came meanwhile; arrivals are judged after that.
+SETTLING_S = 15.0
 _TICK_S = 0.2
 _PATIENCE_S = 1800.0
 
@@ -154,6 +156,9 @@ def _watch(query: StreamingQuery, spec: OutageSpec, slo: Slo, journal: Path, beg
 
 def measure(samples: Sequence[BatchSample], records: int, slo: Slo, began_s: float) -> dict[str, Any]:
     """What one run came to. Times are from the start of the query, and its own start is in them."""
+    if not records:
+        settled = [sample for sample in samples if (sample.started_s or 0.0) >= began_s + SETTLING_S]
+        samples = settled or samples
     drained = _drained(samples, records)
     back = caught_up(samples, records, slo)
     draining = samples[: samples.index(drained) + 1] if drained is not None else list(samples)

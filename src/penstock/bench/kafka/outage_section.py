@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from penstock.bench.compare_about import about_here
+from penstock.bench.kafka.outage import SETTLING_S
 from penstock.slo import Metric, Slo
 
 _COLUMNS: dict[str, Callable[[Mapping[str, Any]], str]] = {
@@ -34,8 +35,10 @@ bounds, from the arrival of its oldest record to its end{bound}. Hits (I-SLH) ar
 last one left out, which may be small. End-to-end is of the oldest record of each batch, the mean weighted by records;
 records of the backlog count from the start of the query. The lag is what the first batch leaves. Numbers are means over
 the rounds, sizes the largest."""
-_ARRIVALS = """Hits (I-SLH) are items of all batches. End-to-end is of the oldest record of each batch, the mean
-weighted by records. Numbers are means over the rounds, sizes the largest."""
+_ARRIVALS = f"""Hits (I-SLH) are items of all batches but those of the first {SETTLING_S:g} s, in which a query starts and
+catches up.
+End-to-end is of the oldest record of each batch, the mean weighted by records. Numbers are means over the rounds, sizes
+the largest."""
 
 
 def outage_section(found: Mapping[str, Any], command: str) -> str:
@@ -47,7 +50,7 @@ def outage_section(found: Mapping[str, Any], command: str) -> str:
         if spec["records"]
         else f"Records arrive as {spec['arrivals']}"
     )
-    intro = f"""## {"After an outage" if spec["records"] else "Arrivals that swing"}, on Kafka
+    intro = f"""## {"After an outage" if spec["records"] else "Arrivals that swing"}, on Kafka: {_what(spec)}
 
 {backlog}. The query parses readings of sensors from JSON and keeps sums for each of 500 sensors, on one real broker;
 objective {spec["slo"]}. `plain` is Spark alone. Contenders take turns in one session, each round in the other order, on
@@ -60,6 +63,10 @@ topics filled alike. Made by `{command}` on {here["date"]}: {here["machine"]}, P
     lines = [list(columns), ["---"] * len(columns)]
     lines += [[cell(row) for cell in columns.values()] for row in found["contenders"]]
     return intro + "\n" + "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
+
+
+def _what(spec: Mapping[str, Any]) -> str:
+    return str(spec["slo"] if spec["records"] else spec["arrivals"].partition(":")[0])
 
 
 def _bound(spec: Mapping[str, Any]) -> str:
