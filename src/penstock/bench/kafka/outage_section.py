@@ -35,10 +35,9 @@ bounds, from the arrival of its oldest record to its end{bound}. Hits (I-SLH) ar
 last one left out, which may be small. End-to-end is of the oldest record of each batch, the mean weighted by records;
 records of the backlog count from the start of the query. The lag is what the first batch leaves. Numbers are means over
 the rounds, sizes the largest."""
-_ARRIVALS = f"""Hits (I-SLH) are items of all batches but those of the first {SETTLING_S:g} s, in which a query starts and
-catches up.
-End-to-end is of the oldest record of each batch, the mean weighted by records. Numbers are means over the rounds, sizes
-the largest."""
+_ARRIVALS = f"""Hits (I-SLH) are items of all batches but those of the first {SETTLING_S:g} s, in which a query starts
+and catches up. End-to-end is of the oldest record of each batch, the mean weighted by records. Numbers are means over
+the rounds, sizes the largest."""
 
 
 def outage_section(found: Mapping[str, Any], command: str) -> str:
