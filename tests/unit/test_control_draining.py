@@ -47,7 +47,8 @@ def test_behind_a_long_backlog_the_whole_bound_is_for_processing() -> None:
 
 
 def test_a_shorter_wait_stays_as_it_is() -> None:
-    assert shown((1.5, 1000)) == [1.5]
+    assert shown((1.5, 50)) == [1.5]
+    assert shown((1.5, 1000)) == [0.0]
 
 
 def test_the_last_batch_of_a_backlog_waited_for_the_others_and_the_one_after_it_did_not() -> None:

@@ -40,9 +40,9 @@ def terms(decision: Decision) -> tuple[float | None, float | None, float]:
     return decision.min_size, decision.max_wait_s, decision.item_s
 
 
-def test_it_waits_until_wait_and_time_with_margin_reach_the_target() -> None:
+def test_it_waits_until_wait_and_time_with_margin_reach_the_aim() -> None:
     _, decision = taught()
-    assert decision.max_wait_s == pytest.approx(5 - 1.5 * 0.2)
+    assert decision.max_wait_s == pytest.approx(SLO.aim - 1.5 * 0.2)
     assert decision.item_s == pytest.approx(1.5e-4)
 
 
@@ -53,7 +53,7 @@ def test_it_waits_for_no_more_than_pays_nor_than_the_size(pays: float, enough: f
 
 def test_before_a_line_is_known_it_waits_up_to_the_bound_in_proportion() -> None:
     decision = Waiting(Fixed(SLO, 50_000), SLO).decide(batch(1000, 0.3))
-    assert terms(decision) == (50_000, 5.0, pytest.approx(1.5 * 0.3 / 1000))
+    assert terms(decision) == (50_000, pytest.approx(SLO.aim), pytest.approx(1.5 * 0.3 / 1000))
 
 
 def test_it_does_not_wait_while_there_is_a_backlog_and_does_again_after_it() -> None:
@@ -122,7 +122,7 @@ def test_an_ignored_batch_leaves_the_terms_as_they_are() -> None:
 
 def test_the_reason_says_what_it_believes() -> None:
     assert taught()[1].reason.endswith(
-        "; waits for 38,000, up to 4.7 s less 150 µs an item: 200 ms + 100 µs an item, 50% to spare, 5 s to keep"
+        "; waits for 38,000, up to 4.25 s less 150 µs an item: 200 ms + 100 µs an item, 50% to spare, 4.55 s to keep"
     )
 
 

@@ -73,9 +73,10 @@ def test_who_never_drains_has_no_time():
     assert caught_up([], 1000, SLO) is None
 
 
-def test_without_a_backlog_every_batch_is_judged_end_to_end():
+def test_without_a_backlog_every_batch_is_judged_end_to_end_once_the_query_has_settled():
     slo = Slo.parse("<= 3 s end-to-end")
-    samples = [batch(0, 10, 0.0, 1.0, 1.0), batch(1, 30, 1.0, 1.0, 2.5), batch(2, 60, 2.0, 1.0, 1.5)]
+    samples = [batch(0, 10, 20.0, 1.0, 1.0), batch(1, 30, 21.0, 1.0, 2.5), batch(2, 60, 22.0, 1.0, 1.5)]
+    samples = [batch(0, 500, 3.0, 1.0, 9.0), *samples]
     row = measure(samples, records=0, slo=slo, began_s=0.0)
     assert row["i_slh"] == pytest.approx(70.0)
     assert (row["end_to_end_mean_s"], row["lag_max_s"]) == (pytest.approx((2 * 10 + 3.5 * 30 + 2.5 * 60) / 100), 3.5)

@@ -57,9 +57,11 @@ class Draining(Wrapper):
         growing = behind and (sample.backlog or 0.0) > self._backlog > 0
         self._backlog = sample.backlog or 0.0
         wait_s, took_s = sample.wait_s, sample.processing_s
-        if wait_s is None or wait_s <= took_s or not (behind or cleared):
+        if wait_s is None or not (behind or cleared):
             return self._worthwhile(self.inner.decide(sample), sample, growing)
-        counted_s = 0.0 if self._backlog > sample.size else took_s
+        counted_s = 0.0 if self._backlog > sample.size else min(wait_s, took_s)
+        if counted_s == wait_s:
+            return self._worthwhile(self.inner.decide(sample), sample, growing)
         decision = self.inner.decide(replace(sample, wait_s=counted_s))
         note = f"its wait of {shown(wait_s)} is the backlog's and counts as {shown(counted_s)}"
         return self._worthwhile(replace(decision, reason=f"{decision.reason}; {note}"), sample, growing)

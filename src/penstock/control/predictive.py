@@ -20,19 +20,28 @@ _SPARE = 1.645
 # A batch is at most so many times the largest of the last ones: what nobody has seen may not be as foreseen.
 _GROWTH = 4.0
 _RECENT = 32
+# Lateness of samples, in batches: up to so many; how fast it is learned; no two sizes differ by more than this there.
 _MOST_LAG = 16
 _LAG_GAIN = 0.1
 _MISMATCH = 0.3
+# A batch that began so much of its own time before another's end did not overlap: clocks are read at both ends.
+_MOMENT = 0.05
 # Where forecasts with and without cycles differ by less than so many standard deviations, it is noise.
 _APART = 2.0
-_UNSURE = 0.3
+# With a larger spread of forecasts than this a batch is made smaller, down to a third.
+_UNSURE, _MOST_CARE = 0.3, math.log(3.0)
+# No size gives all of 1 / item as throughput; a batch whose fixed part is this share of it is large enough.
 _IN_REACH = 0.9
 _ENOUGH = 0.05
+# Only sizes that differ tell a fixed part apart: the first batches may grow.
+_TOLD_APART = 2
+# Some of the goal is always for items, also where the fixed part is beyond it.
 _LEAST_SHARE = 0.03
+_WORTH_SAYING = 0.05
+_FAR_OFF = 0.5
 # Of the first batches nobody can say that the load has changed: nothing was known yet.
 _FIRST = 3
-# Another size than was decided, by so much: somebody else decides.
-_TAKEN_OVER = 1.5
+_ELSEWHERE = 1.5
 _TIMES_S = (1e-9, 1e12)
 
 
@@ -44,10 +53,12 @@ class Predictive:
         size' = (goal - fixed) / item'
 
     where item' is the forecast for the batch that will be admitted: by the level of the load, its trend and, where the
-    load comes back at regular intervals, its cycle (`penstock.control.forecast`). The goal is the target; for a bound,
-    so far below it that 19 batches in 20 keep it, and no larger batch than makes the fixed cost 5% of its time: beyond
-    that, latency grows and throughput does not. A size is at most four times the largest of the last 32 batches, unless
-    the load is back at a level that is known.
+    load comes back at regular intervals, its cycle (`penstock.control.forecast`). The goal is the target; for a bound
+    on processing, so far below it that 19 batches in 20 keep it. Under a bound no batch grows once its fixed part is 5%
+    of its time: beyond that, latency grows and throughput does not. A size is at most four times the largest of the
+    last 32 batches, unless the load is back at a level that is known.
+
+    A throughput is solved for in the same model, without trends and cycles.
 
     Samples may come late: how late is seen from which decision a batch obeyed, and the forecast reaches as far ahead.
     Batches may overlap: a batch then counts as large as those that left during its stay, on average.
@@ -62,7 +73,7 @@ class Predictive:
     ...     controller.decide(BatchSample(batch_id=0, size=size, items=size, processing_s=latency_s)).reason
     'latency 300 ms; 0 s + 3 ms an item: +233% to 333'
     'latency 533 ms; 200 ms + 1 ms an item: +140% to 800'
-    'latency 1.03 s; 200 ms + 1.02 ms an item: -2.8% to 778'
+    'latency 1.03 s; 200 ms + 1.02 ms an item: -2.9% to 777'
     """
 
     live_defaults: ClassVar[Mapping[str, object]] = {}
@@ -70,28 +81,30 @@ class Predictive:
     def __init__(self, slo: Slo, size: float, cycles: bool = True, trends: bool = True, recall: bool = True) -> None:
         self.slo = slo
         self.cycles = cycles
-        self._size = check_size("size", size)
-        self._taken_over = False
-        # A throughput has no time of its own: that of a batch of the first size, at the rate that is wanted.
-        self._overhead = Overhead(size / slo.aim if slo.metric is Metric.THROUGHPUT else slo.aim)
+        self._size = self._before = check_size("size", size)
+        self._moved = False
+        self._overhead: Overhead | None = None
         self._level = Level(trends, recall)
         self._cycle = Cycle()
         # Of the last batches: when each was done, and its size; of the last decisions: their sizes.
         self._ends_s = array("d")
         self._sizes = array("d")
         self._decided = array("d")
-        self._mismatches = array("d", [0.0] * _MOST_LAG)
+        self._mismatches = array("d", [0.0, *[_MISMATCH] * (_MOST_LAG - 1)])
         self._lag = 1
 
     @property
     def size(self) -> float:
-        """The size now in force. One assigned from outside that is far from it makes the level start anew."""
+        """The size now in force. Assigned from outside and far from where it was, it makes the level start anew."""
         return self._size
 
     @size.setter
     def size(self, size: float) -> None:
-        self._taken_over = not 1 / _TAKEN_OVER < size / self._size < _TAKEN_OVER
+        # A wrapper that corrects a decision leaves the size about where it was; who moves it elsewhere knows better.
+        self._moved = not 1 / _ELSEWHERE < size / self._before < _ELSEWHERE
         self._size = size
+        if self._decided:
+            self._decided[-1] = size
 
     def decide(self, sample: BatchSample) -> Decision:
         """Learn from a usable sample and solve; keep the size on any other."""
@@ -102,16 +115,19 @@ class Predictive:
         took = clamp(sample.processing_s if rate else value, *_TIMES_S)
         size = self._effective(sample)
         self._find_lag(sample.size)
+        if self._overhead is None:
+            # A throughput has no time of its own to measure others by: that of the first batch is one.
+            self._overhead = Overhead(took if rate else self.slo.aim)
         self._overhead.learn(size, took)
         fixed = self._overhead.fixed
-        if self._taken_over:
+        if self._moved:
             self._level.start_over()
-            self._taken_over = False
+            self._moved = False
         error = self._level.error(size, took, fixed)
         news = self._level.learn(size, took, fixed)
-        if self.cycles:
+        if self.cycles and not rate:
             self._cycle.learn(sample.size, self._work(size, took, fixed) * sample.size / size, fixed, error)
-        before = self._size
+        before = self._before = self._size
         planned, why = self._for_rate(sample, value, fixed) if rate else self._for_latency(fixed)
         most = max(_GROWTH * max(self._sizes), before)
         if news is not News.RETURNED and planned > most:
@@ -132,7 +148,8 @@ class Predictive:
         rate = min(self.slo.aim * sample.size / max(sample.items, 1), _IN_REACH / item)
         planned = fixed * rate / (1 - item * rate)
         if fixed:
-            return planned, ""
+            # What is too slow is not mended by smaller batches.
+            return max(planned, self._size) if value < self.slo.aim else planned, ""
         if len(self._decided) > _FIRST:
             return self._size, ", whatever the size"
         proportion = sample.size * self.slo.aim / value
@@ -144,16 +161,17 @@ class Predictive:
         if self.slo.kind is Kind.AT_MOST and self.slo.metric is Metric.PROCESSING:
             goal = min(goal, self.slo.target * math.exp(-_SPARE * self._level.spread))
         # Where little is known, a batch that is too small costs less than one that is too large.
-        planned = self._level.size_for(goal, fixed, self._lag) * math.exp(-max(self._level.spread - _UNSURE, 0.0))
+        care = clamp(self._level.spread - _UNSURE, 0.0, _MOST_CARE)
+        planned = self._level.size_for(goal, fixed, self._lag) * math.exp(-care)
         why = ""
-        if abs(self._level.slope) * self._lag > 0.05:
+        if abs(self._level.slope) * self._lag > _WORTH_SAYING:
             why = f", moving by {math.expm1(self._level.slope):+.0%} a batch"
         if self._cycle.trusted:
             waiting = sum(self._decided[1 - self._lag :]) if self._lag > 1 else 0.0
             foreseen = self._cycle.size_for(max(goal - fixed, _LEAST_SHARE * goal), waiting)
             if abs(math.log(foreseen / planned)) > _APART * self._level.noise:
                 planned, why = foreseen, f", in a cycle of {format_size(self._cycle.period or 0.0)} items"
-        if self.slo.kind is Kind.AT_MOST and fixed > 0:
+        if self.slo.kind is Kind.AT_MOST and fixed > 0 and len(self._decided) > _TOLD_APART:
             enough = max(fixed / self._level.item * (1 / _ENOUGH - 1), self._size)
             if planned > enough:
                 return enough, f"{why}, more gains no throughput"
@@ -163,13 +181,13 @@ class Predictive:
         """What the items of a batch took: as the level has it, which knows noise, unless the batch was far off."""
         measured = max(took - fixed, _LEAST_SHARE * took)
         smooth = size * self._level.item
-        return smooth if abs(math.log(smooth / measured)) < 0.5 else measured
+        return smooth if abs(math.log(smooth / measured)) < _FAR_OFF else measured
 
     def _effective(self, sample: BatchSample) -> float:
         """The mean size of the batches that left during this one's stay; its own, where none overlap."""
         began_s = math.inf if sample.started_s is None else sample.started_s
         total, count = sample.size, 1
-        while count <= len(self._ends_s) and self._ends_s[-count] > began_s:
+        while count <= len(self._ends_s) and self._ends_s[-count] > began_s + _MOMENT * sample.processing_s:
             total += self._sizes[-count]
             count += 1
         self._ends_s.append(0.0 if sample.started_s is None else sample.started_s + sample.processing_s)

@@ -25,7 +25,7 @@ class Waiting(Wrapper):
     With processing = fixed + each n and a margin as learned by `Prediction`, w the wait of the oldest item and n what
     is queued, a batch starts when either
 
-        w + (1 + margin) (fixed + each n) >= target
+        w + (1 + margin) (fixed + each n) >= aim
         n >= fixed / each (1 / pays - 1)            the fixed part is `pays` of the time: more gains nothing
 
     or the inner controller's size is there. While a batch leaves a backlog nothing is waited for. A bound asks for the
@@ -43,9 +43,9 @@ class Waiting(Wrapper):
     >>> for size, processing_s in ((1000, 0.3), (4000, 0.6), (2000, 0.4)):
     ...     decision = controller.decide(BatchSample(0, size, size, processing_s, wait_s=0.1, backlog=0))
     >>> decision.reason.split("; ")[1]
-    'waits for 38,000, up to 4.7 s less 150 µs an item: 200 ms + 100 µs an item, 50% to spare, 5 s to keep'
+    'waits for 38,000, up to 4.25 s less 150 µs an item: 200 ms + 100 µs an item, 50% to spare, 4.55 s to keep'
     >>> round(decision.max_wait_s, 6), round(decision.item_s, 6), round(decision.min_size)
-    (4.7, 0.00015, 38000)
+    (4.245455, 0.00015, 38000)
     """
 
     def __init__(self, inner: Controller, slo: Slo, pays: float = DEFAULT_PAYS) -> None:
@@ -91,10 +91,10 @@ class Waiting(Wrapper):
         enough = decision.size
         if self._prediction.shaped:
             enough = min(line.fixed_s / line.per_item_s * (1 / self.pays - 1), enough)
-        max_wait_s = self.slo.target - (1 + margin) * line.fixed_s
+        max_wait_s = self.slo.aim - (1 + margin) * line.fixed_s
         item_s = (1 + margin) * line.per_item_s
         fixed, each = shown(line.fixed_s), shown(line.per_item_s)
-        takes = f"{fixed} + {each} an item, {margin:.0%} to spare, {shown(self.slo.target)} to keep"
+        takes = f"{fixed} + {each} an item, {margin:.0%} to spare, {shown(self.slo.aim)} to keep"
         if enough <= 1 or max_wait_s <= 0:
             return replace(decision, reason=f"{decision.reason}; does not wait: {takes}")
         why = f"waits for {format_size(enough)}, up to {shown(max_wait_s)} less {shown(item_s)} an item: {takes}"

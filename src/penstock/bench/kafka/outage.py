@@ -147,6 +147,8 @@ def _watch(query: StreamingQuery, spec: OutageSpec, slo: Slo, journal: Path, beg
         samples = [sample for sample in read(journal).samples if sample.confirmed and sample.items > 0]
         found = caught_up(samples, spec.records, slo)
         caught_up_s = None if found is None else ended_s(found)
+        if caught_up_s is not None and not spec.records:
+            caught_up_s = max(caught_up_s, began_s + SETTLING_S)
         if time.monotonic() > said_s + 5:
             said_s = time.monotonic()
             done = min(sum(sample.items for sample in samples), spec.records)

@@ -26,7 +26,7 @@ _COLUMNS: dict[str, Callable[[Mapping[str, Any]], str]] = {
     "each record once": lambda row: "yes" if row["counted_once"] else "NO",
 }
 
-_OF_A_BACKLOG = ("drain, s", "to plain", "caught up, s", "lag at first, records")
+_OF_A_BACKLOG = ("first batch", "drain, s", "to plain", "caught up, s", "lag at first, records")
 
 _BACKLOG = """Drain is from the start of the query to the end of the batch that takes the last record of the backlog;
 "to plain" is

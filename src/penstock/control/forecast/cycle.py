@@ -21,6 +21,7 @@ _AROUND = np.linspace(0.88, 1.12, 61)
 _UNMOVED = 0.005
 _GAIN = 0.4
 _PASSES = 2
+_FARTHEST_RATIO = 10.0
 _LOSS_GAIN = 0.04
 _FARTHEST = 1.0
 _OFFSET_GAIN, _OFFSET_DECAY = 0.3, 0.9
@@ -47,7 +48,7 @@ class Cycle:
     >>> cycle.period is not None and round(cycle.period, -2)
     1000.0
     >>> round(cycle.size_for(1000.0), -1)
-    780.0
+    770.0
     """
 
     def __init__(self) -> None:
@@ -71,14 +72,17 @@ class Cycle:
     def learn(self, size: float, work: float, fixed: float, error_without: float) -> None:
         """One more batch; `error_without` is the error of the forecast that knows no cycle, as a logarithm."""
         place = self._place
-        if self.period is not None:
-            forecast = self._work(place, size) * math.exp(self._offset)
+        forecast = 0.0 if self.period is None else self._work(place, size) * math.exp(self._offset)
+        if not (forecast > 0 and math.isfinite(forecast)):
+            self.period = None
+        elif size <= _HORIZON * (self.period or 0.0):
             error = math.log((fixed + work) / (fixed + forecast))
             self._loss += _LOSS_GAIN * (min(error * error, _FARTHEST) - self._loss)
             self._loss_without += _LOSS_GAIN * (min(error_without**2, _FARTHEST) - self._loss_without)
             self._correct(place, size, work)
             moved = self._offset + _OFFSET_GAIN * min(max(error, -_MOST_OFFSET), _MOST_OFFSET)
             self._offset = _OFFSET_DECAY * moved
+        # A batch of several periods tells nothing of their phases.
         self._place += size
         self._sizes.append(size)
         self._works.append(work)
@@ -120,7 +124,9 @@ class Cycle:
         assert self.period is not None
         phases, shares = self._spanned(place, size)
         forecast = float(self._phases[phases] @ shares) * self.period / PHASES
-        np.multiply.at(self._phases, phases, (work / forecast) ** (_GAIN * shares))
+        if forecast > 0 and size <= _HORIZON * self.period:
+            ratio = min(max(work / forecast, 1 / _FARTHEST_RATIO), _FARTHEST_RATIO)
+            np.multiply.at(self._phases, phases, ratio ** (_GAIN * shares))
 
     def _look_for_crossing(self, size: float) -> None:
         each = np.log(np.array(self._works[-_RECENT:]) / np.array(self._sizes[-_RECENT:]))

@@ -13,7 +13,7 @@ _ALIKE = 2.0
 # A surprise is in doubt for so many batches: did it stay, or has it passed?
 _DOUBT = 3
 _FORGET = 0.9
-_FIRST_NOISE, _LEAST_NOISE, _MOST_NOISE = 0.1, 0.005, 0.3
+_FIRST_NOISE, _LEAST_NOISE, _MOST_NOISE = 0.07, 0.005, 0.3
 _NOISE_GAIN = 0.08
 # Of the square of a normal error, in variances.
 _MEDIAN = 0.455
@@ -29,6 +29,8 @@ _FIXED_DOUBT = 0.15
 _LEAST_WEIGHT = 1e-3
 # A trend doubles the load in a batch at most. Sizes beyond all use need no number of their own.
 _STEEPEST, _LARGEST = math.log(2.0), 40.0
+# No forecast goes farther than this, however late samples come. No item is so light or heavy as the farthest logarithm.
+_FAR_AHEAD, _FARTHEST = math.log(4.0), 100.0
 
 
 class News(StrEnum):
@@ -162,11 +164,13 @@ class Level:
             error, variance = errors[number], variances[number]
             score = -0.5 * (min(error * error / variance, 25.0) + math.log(variance))
             self._scores[number] = _FORGET * self._scores[number] + score
-            doubt = self._doubts[number] + view.moves**2
-            gain = doubt * shares[number] / variance
-            self._items[number] += self._slopes[number] + gain * error
-            self._doubts[number] = (1 - gain * shares[number]) * doubt
-            self._slopes[number] = min(max(self._slopes[number] + view.trend * gain * error, -_STEEPEST), _STEEPEST)
+            doubt, share = self._doubts[number] + view.moves**2, shares[number]
+            gain = doubt * share / variance
+            # A batch that is mostly fixed time tells little: no trend lives on such batches.
+            carried = min(2 * share, 1.0) * self._slopes[number]
+            self._items[number] = min(max(self._items[number] + carried + gain * error, -_FARTHEST), _FARTHEST)
+            self._doubts[number] = (1 - gain * share) * doubt
+            self._slopes[number] = min(max(carried + view.trend * gain * error, -_STEEPEST), _STEEPEST)
             self._noises[number] = seen - math.log(fixed + size * math.exp(self._items[number]))
         self._best = max(range(len(self.views)), key=self._scores.__getitem__)
         return News.EXPECTED
@@ -181,7 +185,8 @@ class Level:
                 continue
             undisturbed = goal * math.exp(-(view.memory**batches) * self._noises[number])
             work = max(undisturbed - fixed, _LEAST_SHARE * goal)
-            total += weight * (math.log(work) - self._items[number] - batches * self._slopes[number])
+            ahead = min(max(batches * self._slopes[number], -_FAR_AHEAD), _FAR_AHEAD)
+            total += weight * (math.log(work) - self._items[number] - ahead)
             weights += weight
         return math.exp(min(total / weights, _LARGEST))
 
