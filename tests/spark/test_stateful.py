@@ -66,7 +66,7 @@ def test_a_join_of_ten_to_one_drains_both_sides_together_under_one_budget_and_jo
 ) -> None:
     from pyspark.sql.functions import expr
 
-    many, few = 6_000, 600
+    many, few = 24_000, 2_400
     reports = gated(read_workload(stateful, workload(many)), first=100).load()
     orders = gated(read_workload(stateful, workload(few)), first=10).load()
     left = reports.selectExpr("id AS report", f"timestamp_seconds({EPOCH_S} + id) AS reported")
@@ -81,7 +81,7 @@ def test_a_join_of_ten_to_one_drains_both_sides_together_under_one_budget_and_jo
         rows.extend((row["report"], row["order"]) for row in df.collect())
 
     query = start(joined, each=each, availableNow=True)
-    # The size doubles from batch to batch: the first split knows nothing of the queues, and should not take much.
+    # The size grows fourfold with each batch: the first split knows nothing of the queues, and should not take much.
     with attach(query, "10 min", size=110, journal=tmp_path / "j.jsonl", warm_up_batches=0) as handle:
         assert query.awaitTermination(180)
     assert sorted(rows) == [(report, report // 10) for report in range(many)]
