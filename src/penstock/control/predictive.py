@@ -24,6 +24,7 @@ _RECENT = 32
 _MOST_LAG = 16
 _LAG_GAIN = 0.1
 _MISMATCH = 0.3
+_OBEYED, _EARLIER = 0.01, 1e-4
 # A batch that began so much of its own time before another's end did not overlap: clocks are read at both ends.
 _MOMENT = 0.05
 # Where forecasts with and without cycles differ by less than so many standard deviations, it is noise.
@@ -197,11 +198,12 @@ class Predictive:
 
     def _find_lag(self, size: float) -> None:
         """How many decisions ago this batch's size was decided: where sizes agree best, of late."""
-        if self._lag == 1 and self._decided and abs(self._decided[-1] - size) <= max(0.01 * size, 1.0):
+        if self._lag == 1 and self._decided and abs(self._decided[-1] - size) <= max(_OBEYED * size, 1.0):
             return
         best = math.inf
         for ago, decided in enumerate(reversed(self._decided)):
             mismatch = min(abs(math.log(max(round(decided), 1) / size)), _MISMATCH)
             self._mismatches[ago] += _LAG_GAIN * (mismatch - self._mismatches[ago])
-            if self._mismatches[ago] + 1e-4 * ago < best:
-                best, self._lag = self._mismatches[ago] + 1e-4 * ago, ago + 1
+            # Where nothing tells them apart, the latest decision it was.
+            if (distance := self._mismatches[ago] + _EARLIER * ago) < best:
+                best, self._lag = distance, ago + 1

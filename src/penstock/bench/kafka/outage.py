@@ -159,8 +159,9 @@ def _watch(query: StreamingQuery, spec: OutageSpec, slo: Slo, journal: Path, beg
 def measure(samples: Sequence[BatchSample], records: int, slo: Slo, began_s: float) -> dict[str, Any]:
     """What one run came to. Times are from the start of the query, and its own start is in them."""
     if not records:
-        settled = [sample for sample in samples if (sample.started_s or 0.0) >= began_s + SETTLING_S]
-        samples = settled or samples
+        samples = [sample for sample in samples if (sample.started_s or 0.0) >= began_s + SETTLING_S]
+        if not samples:
+            raise PenstockError(f"no batch ended later than {SETTLING_S:g} s after the start; give a longer --after")
     drained = _drained(samples, records)
     back = caught_up(samples, records, slo)
     draining = samples[: samples.index(drained) + 1] if drained is not None else list(samples)

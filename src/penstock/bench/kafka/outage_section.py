@@ -29,12 +29,11 @@ _COLUMNS: dict[str, Callable[[Mapping[str, Any]], str]] = {
 _OF_A_BACKLOG = ("first batch", "drain, s", "to plain", "caught up, s", "lag at first, records")
 
 _BACKLOG = """Drain is from the start of the query to the end of the batch that takes the last record of the backlog;
-"to plain" is
-that over the drain of plain Spark in the same round (each round in brackets). Caught up is when a batch is back in
-bounds, from the arrival of its oldest record to its end{bound}. Hits (I-SLH) are items of the batches of the drain, its
-last one left out, which may be small. End-to-end is of the oldest record of each batch, the mean weighted by records;
-records of the backlog count from the start of the query. The lag is what the first batch leaves. Numbers are means over
-the rounds, sizes the largest."""
+"to plain" is that over the drain of plain Spark in the same round (each round in brackets). Caught up is when a batch
+is back in bounds, from the arrival of its oldest record to its end{bound}. Hits (I-SLH) are items of the batches of the
+drain, its last one left out, which may be small. End-to-end is of the oldest record of each batch, the mean weighted by
+records; records of the backlog count from the start of the query. The lag is what the first batch leaves. Numbers are
+means over the rounds, sizes the largest."""
 _ARRIVALS = f"""Hits (I-SLH) are items of all batches but those of the first {SETTLING_S:g} s, in which a query starts
 and catches up. End-to-end is of the oldest record of each batch, the mean weighted by records. Numbers are means over
 the rounds, sizes the largest."""
