@@ -42,6 +42,8 @@ _WORTH_SAYING = 0.05
 _FAR_OFF = 0.5
 # Of the first batches nobody can say that the load has changed: nothing was known yet.
 _FIRST = 3
+# So many batches in a row the fixed time was beyond the objective, before anybody is told.
+_BEYOND_REACH = 10
 _ELSEWHERE = 1.5
 _TIMES_S = (1e-9, 1e12)
 
@@ -74,7 +76,7 @@ class Predictive:
     ...     controller.decide(BatchSample(batch_id=0, size=size, items=size, processing_s=latency_s)).reason
     'latency 300 ms; 0 s + 3 ms an item: +233% to 333'
     'latency 533 ms; 200 ms + 1 ms an item: +140% to 800'
-    'latency 1.03 s; 200 ms + 1.02 ms an item: -2.9% to 777'
+    'latency 1.03 s; 200 ms + 1.02 ms an item: -3% to 776'
     """
 
     live_defaults: ClassVar[Mapping[str, object]] = {}
@@ -93,6 +95,9 @@ class Predictive:
         self._decided = array("d")
         self._mismatches = array("d", [0.0, *[_MISMATCH] * (_MOST_LAG - 1)])
         self._lag = 1
+        self._beyond = 0
+        self._told = False
+        self._news: str | None = None
 
     @property
     def size(self) -> float:
@@ -141,6 +146,22 @@ class Predictive:
         measured = f"{measure_name(self.slo)} {self.slo.format_value(value)}"
         return Decision(self._size, f"{measured}; {changes}{believed}{why}: {format_change(before, self._size)}")
 
+    def news(self) -> str | None:
+        """What to tell the user since the last call: once, that no size can meet the objective."""
+        news, self._news = self._news, None
+        return news
+
+    def _see_reach(self, fixed: float) -> None:
+        """A batch that takes longer than the objective whatever its size: nobody can help that by sizes."""
+        self._beyond = self._beyond + 1 if fixed > self.slo.high else 0
+        if self._beyond >= _BEYOND_REACH and not self._told:
+            self._told = True
+            self._news = (
+                f"a batch takes about {shown(fixed)} whatever its size, and {self.slo} is asked for: no size meets that, "
+                "and batches stay small; ask for more, or make a batch cheaper (fewer partitions of state, fewer sources "
+                "and sinks, penstock.configure)"
+            )
+
     def _for_rate(self, sample: BatchSample, value: float, fixed: float) -> tuple[float, str]:
         """A throughput n / (fixed + n item), solved for n; in proportion while no fixed cost is known to share out."""
         if self.slo.low <= value <= self.slo.high:
@@ -158,6 +179,7 @@ class Predictive:
 
     def _for_latency(self, fixed: float) -> tuple[float, str]:
         goal = self.slo.aim
+        self._see_reach(fixed)
         # End to end, a smaller batch has no smaller wait behind a backlog, and what may wait has a margin of its own.
         if self.slo.kind is Kind.AT_MOST and self.slo.metric is Metric.PROCESSING:
             goal = min(goal, self.slo.target * math.exp(-_SPARE * self._level.spread))

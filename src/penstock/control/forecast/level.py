@@ -14,7 +14,7 @@ _ALIKE = 2.0
 _DOUBT = 3
 _FORGET = 0.9
 _FIRST_NOISE, _LEAST_NOISE, _MOST_NOISE = 0.07, 0.005, 0.3
-_NOISE_GAIN = 0.08
+_MORE_NOISE = math.exp(0.08)
 # Of the square of a normal error, in variances.
 _MEDIAN = 0.455
 _LEAST_SHARE = 0.03
@@ -22,6 +22,7 @@ _KNOWN_LEVELS = 4
 # Two levels nearer than this, as logarithms, are one.
 _SAME = 0.25
 _LEAST_DOUBT = 0.003
+_STEADIER = 80.0
 # Of a known level that comes back: it may have moved since, and noise at a change is larger.
 _MOVED, _LOOSE = 0.0064, 1.3
 # The fixed time is known to about this share of it, which matters where it is most of a batch.
@@ -91,7 +92,7 @@ class Level:
         self._noises = array("d", bytes(8 * count))
         self._scores = array("d", bytes(8 * count))
         self._best = 0
-        self._variance = _FIRST_NOISE**2
+        self._variances = array("d", [_FIRST_NOISE**2] * count)
         self._known: list[tuple[float, float]] = []
         self._since = _DOUBT + 1
         self._started = False
@@ -99,12 +100,12 @@ class Level:
     @property
     def noise(self) -> float:
         """The standard deviation of a batch around its forecast, as a share of the value."""
-        return math.sqrt(self._variance)
+        return math.sqrt(self._variances[self._best])
 
     @property
     def spread(self) -> float:
         """The standard deviation of a forecast, with what is not known of the level, as a share of the value."""
-        return math.sqrt(self._variance + self._doubts[self._best])
+        return math.sqrt(self._variances[self._best] + self._doubts[self._best])
 
     @property
     def item(self) -> float:
@@ -118,7 +119,8 @@ class Level:
 
     def start_over(self) -> None:
         """Take the next batch for the first one, with all that is known of other levels."""
-        self._started, self._variance = False, _FIRST_NOISE**2
+        self._started = False
+        self._variances = array("d", [_FIRST_NOISE**2] * len(self.views))
 
     def error(self, size: float, value: float, fixed: float) -> float:
         """The logarithm of a value over its forecast, before it is learned."""
@@ -141,13 +143,13 @@ class Level:
             work = size * math.exp(self._items[number] + self._slopes[number])
             share = work / (fixed + work)
             errors.append(seen - math.log(fixed + work) - view.memory * self._noises[number])
-            variances.append(share * share * (self._doubts[number] + view.moves**2) + self._variance)
+            # Where the last noise is felt again, so is what was wrong in it about the level.
+            doubt = (1 - view.memory) ** 2 * self._doubts[number] + view.moves**2
+            variances.append(share * share * doubt + self._variances[number])
             shares.append(share)
         squared = errors[self._best] ** 2 / variances[self._best]
         if self._since > 2:
-            # Half of all errors are beyond the median; how far, the few that are surprises shall not matter.
-            factor = math.exp(_NOISE_GAIN if squared > _MEDIAN else -_NOISE_GAIN)
-            self._variance = min(max(self._variance * factor, _LEAST_NOISE**2), _MOST_NOISE**2)
+            self._learn_noise(errors, variances)
         surprise = squared > _SURPRISE**2
         likely = -math.inf if surprise else -0.5 * (squared + math.log(variances[self._best]))
         if surprise or self._since <= _DOUBT:
@@ -164,12 +166,13 @@ class Level:
             error, variance = errors[number], variances[number]
             score = -0.5 * (min(error * error / variance, 25.0) + math.log(variance))
             self._scores[number] = _FORGET * self._scores[number] + score
-            doubt, share = self._doubts[number] + view.moves**2, shares[number]
-            gain = doubt * share / variance
+            share, doubt = shares[number], self._doubts[number]
+            told = ((1 - view.memory) * doubt + view.moves**2) * share
+            gain = told / variance
             # A batch that is mostly fixed time tells little: no trend lives on such batches.
             carried = min(2 * share, 1.0) * self._slopes[number]
             self._items[number] = min(max(self._items[number] + carried + gain * error, -_FARTHEST), _FARTHEST)
-            self._doubts[number] = (1 - gain * share) * doubt
+            self._doubts[number] = doubt + view.moves**2 - gain * told
             self._slopes[number] = min(max(carried + view.trend * gain * error, -_STEEPEST), _STEEPEST)
             self._noises[number] = seen - math.log(fixed + size * math.exp(self._items[number]))
         self._best = max(range(len(self.views)), key=self._scores.__getitem__)
@@ -190,11 +193,18 @@ class Level:
             weights += weight
         return math.exp(min(total / weights, _LARGEST))
 
+    def _learn_noise(self, errors: list[float], variances: list[float]) -> None:
+        """Half of all errors are beyond the median; how far, the few that are surprises shall not matter."""
+        for number in range(len(self.views)):
+            beyond = errors[number] ** 2 > _MEDIAN * variances[number]
+            variance = self._variances[number] * (_MORE_NOISE if beyond else 1 / _MORE_NOISE)
+            self._variances[number] = min(max(variance, _LEAST_NOISE**2), _MOST_NOISE**2)
+
     def _restart(self, size: float, value: float, fixed: float) -> None:
         work = max(value - fixed, _LEAST_SHARE * value)
         for number in range(len(self.views)):
             self._items[number] = math.log(work / size)
-            self._doubts[number] = (self._variance + (_FIXED_DOUBT * fixed / value) ** 2) * (value / work) ** 2
+            self._doubts[number] = (self._variances[number] + (_FIXED_DOUBT * fixed / value) ** 2) * (value / work) ** 2
             self._slopes[number] = self._noises[number] = 0.0
 
     def _explaining(self, size: float, seen: float, fixed: float, likely: float) -> int | None:
@@ -228,12 +238,20 @@ class Level:
 
     def _loose_variance(self, share: float) -> float:
         """Of a batch at a change; `share` of its time is its items', the rest is fixed."""
-        return _LOOSE * self._variance + (_FIXED_DOUBT * (1 - share)) ** 2
+        return _LOOSE * self._variances[self._best] + (_FIXED_DOUBT * (1 - share)) ** 2
 
     def _remember(self) -> None:
         """Keep the present level in mind, unless it is in doubt itself."""
         if self._since <= _DOUBT or not self.recall:
             return
-        item, doubt = self._items[self._best], self._doubts[self._best]
-        others = [known for known in self._known if abs(known[0] - item) >= _SAME]
-        self._known = [(item, max(doubt, _LEAST_DOUBT)), *others][:_KNOWN_LEVELS]
+        # What is to be known for long is best told by a view that moves little.
+        steady = max(range(len(self.views)), key=lambda each: self._scores[each] - _STEADIER * self.views[each].moves)
+        item, doubt = self._items[steady], max(self._doubts[steady], _LEAST_DOUBT)
+        others = []
+        for known in self._known:
+            if abs(known[0] - item) >= _SAME:
+                others.append(known)
+            else:
+                weight = doubt / (doubt + known[1])
+                item, doubt = item + weight * (known[0] - item), doubt * (1 - weight)
+        self._known = [(item, doubt), *others][:_KNOWN_LEVELS]
