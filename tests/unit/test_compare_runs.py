@@ -242,7 +242,7 @@ def test_plain_is_ungated_and_the_oracle_admits_by_cost_out_of_the_ranking(
     found = machine.compare(tmp_path, spec, runs=1)
     by_name = {each.label: each for each in machine.specs}
     assert by_name["plain"].gated is False
-    assert (by_name["oracle"].admit, by_name["oracle"].controller) == ("cost", "least-squares")
+    assert (by_name["oracle"].admit, by_name["oracle"].controller) == ("cost", "predictive")
     assert by_name["fixed:size=2k"].size == 2000.0
     assert by_name["pid:kp=20%"].settings == {"kp": "20%"}
     assert [row["limit"] for row in found.comparison["rows"]] == [False, True, False, False]

@@ -18,7 +18,7 @@ from penstock.units import parse_count
 PLAIN = "plain"
 AUTO = "fixed:auto"
 ORACLE = "oracle"
-ORACLE_CONTROLLER = "least-squares"
+ORACLE_CONTROLLER = "predictive"
 
 
 @dataclass(frozen=True)
@@ -26,8 +26,9 @@ class CompareSpec:
     """One application, class and objective under several controllers.
 
     A controller is written as `penstock list controllers` names it, with settings after colons (`pid:kp=20%`); `size`
-    is its first size in rows. Three more names are known: `plain` is Spark without any limit, `fixed:auto` the best
-    fixed size that a short search finds, and `oracle` a controller that is told the true cost of every item.
+    is its first size in rows, and `admit=cost` makes its sizes count what the workload declares items to cost. Three
+    more names are known: `plain` is Spark without any limit, `fixed:auto` the best fixed size that a short search finds,
+    and `oracle` the best controller, told the true cost of every item.
     """
 
     app: str
@@ -126,6 +127,7 @@ def _entry(spec: CompareSpec, text: str) -> Entry:
 
 def _run_spec(spec: CompareSpec, controller: str, settings: dict[str, Any], **fields: Any) -> RunSpec:
     size = settings.pop("size", None)
+    fields = {"admit": settings.pop("admit", "rows"), **fields}
     return RunSpec(
         spec.app,
         spec.size_class,

@@ -104,11 +104,9 @@ def _entry(label: str, base: SimSpec) -> Entry:
     if label in ONLY_ON_SPARK:
         raise BadInputError("controllers", label, "there is none in virtual time", "leave it out, or compare an APP")
     name, settings = parse_spec(label)
-    size = settings.pop("size", None)
-    return Entry(
-        label,
-        replace(base, controller=name, settings=settings, size=None if size is None else parse_count(size, "size")),
-    )
+    size, admit = settings.pop("size", None), settings.pop("admit", base.admit)
+    first = None if size is None else parse_count(size, "size")
+    return Entry(label, replace(base, controller=name, settings=settings, size=first, admit=admit))
 
 
 def _is_best(label: str) -> bool:

@@ -29,7 +29,7 @@ target. Behind each mean, in brackets, is its bootstrap interval of 95%; two or 
 sets each controller against the best mean I-SLH: where the intervals meet, nothing can be told.
 
 All settings are the defaults of a live query. `plain` is Spark without any limit. `fixed:auto` has the best fixed size
-that a short search on other items of the same kind found{search}. `oracle` is least squares on the true cost of every
+that a short search on other items of the same kind found{search}. `oracle` is `predictive` on the true cost of every
 item, which nobody knows in practice: it shows what is left to gain, and is not ranked. The first batch of each run is
 warm-up and does not count (the thesis leaves none out), but for `plain`, which has only one.
 

@@ -57,7 +57,7 @@ def _summary(run: SimRun, spec: SimSpec) -> dict[str, Any]:
 def _journaled(prepared: Prepared, out: Path) -> SimRun:
     """The run with a decision after each batch, as its journal has them; an oracle leaves samples alone."""
     spec = prepared.spec
-    header = {"slo": str(prepared.slo), "unit": "rows", "simulated": True, "live": spec.live}
+    header = {"slo": str(prepared.slo), "unit": spec.admit, "simulated": True, "live": spec.live}
     header |= {name: value for name, value in asdict(spec).items() if name not in ("slo", "size")}
     header["settings"] = dict(spec.settings)
     decisions: dict[int, Decision] = {}

@@ -33,6 +33,7 @@ def simulate_command(
     ] = "saturated",
     cost: Annotated[str, typer.Option(help="thesis, or a pattern over the item index.")] = "thesis",
     size: Annotated[str | None, typer.Option(metavar="N", help="The first batch size, e.g. 2k.")] = None,
+    admit: Annotated[str, typer.Option(help="What a size counts: rows, or the declared cost of items.")] = "rows",
     out: Annotated[Path | None, typer.Option(metavar="DIR", help="Keep journal and summary here.")] = None,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print the summary as one JSON object, nothing else.")
@@ -54,6 +55,7 @@ def simulate_command(
         arrivals=arrivals,
         cost=cost,
         size=None if size is None else parse_count(size, "size"),
+        admit=admit,
     )
     if as_json:
         typer.echo(json.dumps(simulate_run(spec, out), ensure_ascii=False))

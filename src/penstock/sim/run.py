@@ -37,7 +37,11 @@ Watch = Callable[[int, BatchSample, Decision], None]
 
 @dataclass(frozen=True)
 class SimSpec:
-    """What to simulate. `size` is the first size; `noise` a multiple of the plant's; `delay` in batches."""
+    """What to simulate. `size` is the first size in items; `noise` a multiple of the plant's; `delay` in batches.
+
+    `admit` is what a size counts: rows, or the declared cost of items, which a source may know before they are
+    processed.
+    """
 
     plant: str = "thesis"
     controller: str = "pmbaf"
@@ -50,6 +54,7 @@ class SimSpec:
     arrivals: str = "saturated"
     cost: str = "thesis"
     size: float | None = None
+    admit: str = "rows"
 
     @property
     def live(self) -> bool:
@@ -71,13 +76,21 @@ class Prepared:
     def controller(self) -> Controller:
         """A new controller."""
         name, settings = self.spec.controller, self.spec.settings
-        return registry.create(name, self.slo, self.size, live=self.spec.live, waits=True, **settings)
+        size = self.size if self.sums is None else self.sums[min(int(self.size), len(self.sums) - 1)]
+        return registry.create(name, self.slo, size, live=self.spec.live, waits=True, **settings)
+
+    @property
+    def sums(self) -> list[float] | None:
+        """Running sums of what items are declared to cost; None where rows are counted."""
+        return None if self.spec.admit == "rows" else _declared(self.load, self.plant)
 
     @property
     def form(self) -> list[float] | None:
         """What the kernel needs to know of the controller; None where it does not know it."""
         if self.spec.controller in ORACLES:
             return oracle_form(self.spec.controller, self.slo)
+        if self.spec.admit != "rows":
+            return None
         return form_of(self.controller(), self.slo)
 
 
@@ -151,6 +164,8 @@ def prepare(spec: SimSpec) -> Prepared:
     plant = load_plant(spec.plant).noisier(spec.noise)
     if not 0 <= spec.delay <= MOST_DELAY:
         raise BadInputError("delay", spec.delay, "not a number of batches", f"give 0 to {MOST_DELAY}")
+    if spec.admit not in ("rows", "cost"):
+        raise BadInputError("admit", spec.admit, "not a unit of a workload", "write rows or cost")
     if spec.seed < 0:
         raise BadInputError("seed", spec.seed, "not a seed", "give 0 or more")
     load = load_of(load_plant(spec.plant), slo, spec.items, spec.cost)
@@ -159,7 +174,7 @@ def prepare(spec: SimSpec) -> Prepared:
         raise BadInputError("size", spec.size, "a batch has at least one item", "give 1 or more")
     arrival = _arrival_s(spec.arrivals, load.costs.size)
     prepared = Prepared(spec, slo, plant, load, arrival, float(size))
-    if spec.controller in ORACLES and spec.settings:
+    if spec.controller in ORACLES and (spec.settings or spec.admit != "rows"):
         raise BadInputError("controller", spec.controller, "an oracle has no settings", f"write {spec.controller}")
     if prepared.form is None:
         prepared.controller()
@@ -217,6 +232,7 @@ def _run_controller(prepared: Prepared, watch: Watch | None) -> tuple[list[int],
     counts: list[int] = []
     begins: list[float] = []
     ends: list[float] = []
+    sums = prepared.sums
     at, learned, seen, total = 0, 0, 0, load.costs.size
     while at < total:
         now_s = max(leave[0], arrival[at]) if arrival else leave[0]
@@ -227,17 +243,18 @@ def _run_controller(prepared: Prepared, watch: Watch | None) -> tuple[list[int],
             learned += 1
         seen_to = total
         if arrival:
-            now_s = max(now_s, _held_until_s(decision, arrival, at))
+            now_s = max(now_s, _held_until_s(decision, arrival, at, sums))
             while seen < total and arrival[seen] <= now_s:
                 seen += 1
             seen_to = seen
-        items = min(max(int(decision.size + 0.5), 1), seen_to - at)
+        items = int(decision.size + 0.5) if sums is None else _within(sums, at, decision.size)
+        items = min(max(items, 1), seen_to - at)
         cost = depth[at + items] - depth[at]
         work_s = kernel.service(times, items, cost, volume[at + items] - volume[at])
         ends.append(kernel.pass_through(leave, starts, len(counts), now_s, work_s, shares, noise))
         sample = BatchSample(
             batch_id=len(counts),
-            size=float(items),
+            size=float(items) if sums is None else sums[at + items] - sums[at],
             items=items,
             processing_s=ends[-1] - now_s,
             wait_s=now_s - arrival[at] if arrival else 0.0,
@@ -253,16 +270,32 @@ def _run_controller(prepared: Prepared, watch: Watch | None) -> tuple[list[int],
     return counts, begins, ends
 
 
-def _held_until_s(decision: Decision, arrival: list[float], at: int) -> float:
+def _within(sums: list[float], at: int, budget: float) -> int:
+    """How many items, from `at` on, cost no more than the budget together."""
+    return bisect_right(sums, sums[at] + budget, lo=at) - 1 - at
+
+
+def _held_until_s(decision: Decision, arrival: list[float], at: int, sums: list[float] | None) -> float:
     """Until when a batch is held back because it is too small yet: `longest_wait_s`, solved for the time."""
     if not decision.min_size or decision.max_wait_s is None:
         return 0.0
-    last = min(at + math.ceil(decision.min_size), len(arrival)) - 1
+    least = math.ceil(decision.min_size) if sums is None else max(_within(sums, at, decision.min_size), 1)
+    last = min(at + least, len(arrival)) - 1
     due_s, item_s = arrival[at] + decision.max_wait_s, decision.item_s
+    if sums is not None:
+        item_s *= (sums[last + 1] - sums[at]) / (last + 1 - at)
     # With every arrival the wait and what it counts for grow: the first item whose arrival makes it due, if any does,
     # unless what was queued before it became due by waiting.
     first = bisect_left(range(at, last), due_s, key=lambda index: arrival[index] + item_s * (index + 1 - at))
     return min(arrival[at + first], due_s - item_s * first)
+
+
+@lru_cache(maxsize=4)
+def _declared(load: Load, plant: Plant) -> list[float]:
+    # What any item takes on top of its cost is declared with it, as our own source does.
+    an_item = plant.an_item_s / plant.volume_s if plant.volume_s else 0.0
+    sums: list[float] = (load.depth + an_item * np.arange(load.depth.size)).tolist()
+    return sums
 
 
 @lru_cache(maxsize=4)

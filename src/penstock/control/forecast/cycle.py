@@ -18,7 +18,7 @@ _HYSTERESIS = 0.15
 _REGULAR = 0.25
 _CROSSINGS = 6
 _AROUND = np.linspace(0.88, 1.12, 61)
-_UNMOVED = 0.005
+_UNMOVED = 0.012
 _GAIN = 0.4
 _PASSES = 2
 _FARTHEST_RATIO = 10.0
@@ -57,6 +57,8 @@ class Cycle:
         self._place = 0.0
         self._sizes = array("d")
         self._works = array("d")
+        # Of the last batches: the logarithm of an item's work.
+        self._heavy = array("d")
         self._high: bool | None = None
         self._ups = array("d")
         self._downs = array("d")
@@ -87,7 +89,8 @@ class Cycle:
         self._place += size
         self._sizes.append(size)
         self._works.append(work)
-        del self._sizes[:-_HISTORY], self._works[:-_HISTORY]
+        self._heavy.append(math.log(work / size))
+        del self._sizes[:-_HISTORY], self._works[:-_HISTORY], self._heavy[:-_RECENT]
         self._look_for_crossing(size)
 
     def size_for(self, work: float, ahead: float = 0.0) -> float:
@@ -130,12 +133,11 @@ class Cycle:
             np.multiply.at(self._phases, phases, ratio ** (_GAIN * shares))
 
     def _look_for_crossing(self, size: float) -> None:
-        each = np.log(np.array(self._works[-_RECENT:]) / np.array(self._sizes[-_RECENT:]))
-        low, high = float(each.min()), float(each.max())
+        low, high = min(self._heavy), max(self._heavy)
         if high - low < _LEAST_RANGE:
             return
         middle, edge = (high + low) / 2, _HYSTERESIS * (high - low)
-        was, now = self._high, float(each[-1])
+        was, now = self._high, self._heavy[-1]
         if abs(now - middle) > edge:
             self._high = now > middle
         if was is None or was == self._high:

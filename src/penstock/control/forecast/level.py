@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from array import array
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -86,13 +85,13 @@ class Level:
         self.views = views = tuple(view for view in VIEWS if trends or not view.trend)
         self.recall = recall
         count = len(views)
-        self._items = array("d", bytes(8 * count))
-        self._doubts = array("d", bytes(8 * count))
-        self._slopes = array("d", bytes(8 * count))
-        self._noises = array("d", bytes(8 * count))
-        self._scores = array("d", bytes(8 * count))
+        self._items = [0.0] * count
+        self._doubts = [0.0] * count
+        self._slopes = [0.0] * count
+        self._noises = [0.0] * count
+        self._scores = [0.0] * count
         self._best = 0
-        self._variances = array("d", [_FIRST_NOISE**2] * count)
+        self._variances = [_FIRST_NOISE**2] * count
         self._known: list[tuple[float, float]] = []
         self._since = _DOUBT + 1
         self._started = False
@@ -120,7 +119,7 @@ class Level:
     def start_over(self) -> None:
         """Take the next batch for the first one, with all that is known of other levels."""
         self._started = False
-        self._variances = array("d", [_FIRST_NOISE**2] * len(self.views))
+        self._variances = [_FIRST_NOISE**2] * len(self.views)
 
     def error(self, size: float, value: float, fixed: float) -> float:
         """The logarithm of a value over its forecast, before it is learned."""
