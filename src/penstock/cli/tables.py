@@ -40,7 +40,8 @@ def summary_table(summaries: Sequence[Summary]) -> Table:
 
 def _lines(summaries: Sequence[Summary]) -> Iterable[tuple[str, list[str], str]]:
     parts = list(dict.fromkeys(part for summary in summaries for part in summary["patterns"]))
-    yield "B-SLH", [percent(each["b_slh"]) for each in summaries], "batches that met the objective"
+    which = "the first objective" if any(each.get("also") for each in summaries) else "the objective"
+    yield "B-SLH", [percent(each["b_slh"]) for each in summaries], f"batches that met {which}"
     yield "I-SLH", [percent(each["i_slh"]) for each in summaries], "items in such batches"
     for part in parts:
         yield f"  {part}", [percent(each["patterns"].get(part, {}).get("i_slh")) for each in summaries], "I-SLH there"
@@ -66,6 +67,9 @@ def _objectives(summaries: Sequence[Summary]) -> Iterable[tuple[str, list[str], 
         yield "also B-SLH", [percent(each and each["b_slh"]) for each in second], f"batches with {known[0]['slo']}"
         yield "also I-SLH", [percent(each and each["i_slh"]) for each in second], "items in such batches"
         yield "both B-SLH", [percent(each and each["both"]["b_slh"]) for each in second], "batches that met both"
+    ranked = [each and each["percentile"] for each in second]
+    if names := [each["name"] for each in ranked if each]:
+        yield f"also {names[0]}", [_kept(each) for each in ranked], "of batches, of the second objective"
 
 
 def _kept(percentile: Mapping[str, Any] | None) -> str:

@@ -105,7 +105,8 @@ def summarise(samples: Iterable[BatchSample], slo: Slo, tolerances: Sequence[flo
         sample.status.value for sample in everything if not sample.usable and sample.status is not Status.OK
     )
     ignored["unmeasured"] = len(everything) - int(known.sum()) - sum(ignored.values())
-    verdicts = Counter(slo.verdict(sample) for sample in everything)
+    verdicts = _verdicts(usable, measured, slo)
+    verdicts[Verdict.UNKNOWN] = len(everything) - verdicts.total()
     latencies = [sample.end_to_end_s if slo.metric is Metric.END_TO_END else sample.processing_s for sample in usable]
     throughput = throughput_per_s(everything)
     return {
@@ -124,6 +125,17 @@ def summarise(samples: Iterable[BatchSample], slo: Slo, tolerances: Sequence[flo
         "patterns": {part: counted.where(here).block(slo) for part, here in counted.by_part()},
         "durations_s": _mean_durations_s(usable),
     }
+
+
+def _verdicts(usable: Sequence[BatchSample], measured: _Measured, slo: Slo) -> Counter[Verdict]:
+    """How many met and how many missed, as `Slo.verdict` has it."""
+    known, met = np.isfinite(measured.values), hits(measured.values, slo)
+    missed = known & ~met
+    if slo.also is not None:
+        second = _Measured.of(usable, slo.also).values
+        missed |= met & np.isfinite(second) & ~hits(second, slo.also)
+        met &= np.isfinite(second) & hits(second, slo.also)
+    return Counter({Verdict.MET: int(met.sum()), Verdict.MISSED: int(missed.sum())})
 
 
 def _bounded(values: Numbers, slo: Slo) -> dict[str, Any] | None:
