@@ -180,6 +180,18 @@ def test_growing_batches_and_scarce_ones_are_no_news() -> None:
     assert scarce.news() is None
 
 
+def test_a_controller_that_rests_far_from_its_aim_is_news_after_a_while() -> None:
+    slo = Slo.parse("<= 10 s & >= 100/s")
+    controller = create("faf", slo, 100, max_size=100)
+    assert isinstance(controller, Both)
+    told = []
+    for index in range(100):
+        controller.decide(batch(index, 100, 1.2))
+        told += [index] if controller.news() else []
+    assert len(told) == 1
+    assert 20 <= told[0] < 30
+
+
 def test_news_comes_once_and_that_of_the_controller_inside_is_not_lost() -> None:
     class Talkative(Faf):
         """Says something with every decision."""
