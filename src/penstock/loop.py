@@ -7,7 +7,7 @@ import logging
 from typing import Protocol
 
 from penstock.control.guard import LagGuard
-from penstock.control.protocol import Controller
+from penstock.control.protocol import Controller, news_of
 from penstock.journal import Journal
 from penstock.sample import BatchSample, Decision, Status
 from penstock.slo import Slo
@@ -36,7 +36,8 @@ class Loop:
 
     A batch may be observed more than once: first as an estimate at the end of its job, then refined, last confirmed
     by Spark's progress. The controller is rolled back to where it stood before that batch and decides anew, so its
-    memory holds each batch once, at the best knowledge of it.
+    memory holds each batch once, at the best knowledge of it. What a controller has to tell is told once a batch, too:
+    when the batch is confirmed, or else when the next one comes and nothing of it can change any more.
 
     A controller that raises or returns nonsense, and a gate that fails, leave the last good size in force; the
     journal says why. After `patience` batches in a row that nobody can learn from, the user's own limit comes back
@@ -67,6 +68,8 @@ class Loop:
         self._last_batch_id = -1
         self._blind = 0
         self._gave_up = False
+        self._news: str | None = None
+        self._told_id = -1
 
     @property
     def size(self) -> float:
@@ -93,7 +96,9 @@ class Loop:
         refined = sample.batch_id == self._last_batch_id
         if refined:
             self._controller = copy.deepcopy(self._before)
+            self._news = None
         else:
+            self._tell_news()
             self._last_batch_id = sample.batch_id
             self._before = copy.deepcopy(self._controller)
             self._decision_before = self.decision
@@ -108,6 +113,8 @@ class Loop:
         decision = self._decide(sample)
         if decision is None:
             return None
+        if sample.confirmed:
+            self._tell_news()
         # Applied for every batch, also when it is the same: a gate may have failed, or split it anew over its sources.
         if not refined or self._gave_up or decision != self.decision:
             self._gave_up = False
@@ -117,6 +124,7 @@ class Loop:
 
     def stop(self, why: str, *, restore: bool = True) -> None:
         """Give the query back to the user's own limit, or leave the last one in force for whoever takes over."""
+        self._tell_news()
         if restore:
             self._restore()
         self.journal.event("detached", why=why)
@@ -131,17 +139,24 @@ class Loop:
             guarded = self.guard.correct(sample, decision)
             if guarded.size != decision.size:
                 self._controller.size = guarded.size
-            self._tell(self.guard.news())
+            self._news = news_of(self._controller)
+            self._tell("lag-guard", self.guard.news())
         except Exception as fault:
             self._fault("controller", fault)
             self._controller = copy.deepcopy(self._before)
             return None
         return guarded
 
-    def _tell(self, news: str | None) -> None:
+    def _tell_news(self) -> None:
+        news, self._news = self._news, None
+        if news is not None and self._told_id != self._last_batch_id:
+            self._told_id = self._last_batch_id
+            self._tell("objective", news)
+
+    def _tell(self, name: str, news: str | None) -> None:
         if news is not None:
             log.warning("penstock: %s", news)
-            self.journal.event("lag-guard", why=news)
+            self.journal.event(name, why=news)
 
     def _admit(self, batch_id: int, decision: Decision) -> None:
         applied = False

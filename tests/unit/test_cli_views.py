@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import io
+import re
 from pathlib import Path
 
 import pytest
@@ -9,8 +10,10 @@ from rich.console import Console
 from penstock.bench.run import RunSpec, RunState
 from penstock.cli.board import Board
 from penstock.cli.plot import ROWS, band_plot
+from penstock.cli.tables import summary_table
 from penstock.cli.views import LineView, LiveView, view_of
 from penstock.journal import Journal
+from penstock.metrics import summarise
 from penstock.sample import BatchSample, Decision
 from penstock.slo import Slo
 
@@ -110,3 +113,28 @@ def test_live_only_on_a_terminal() -> None:
     spec = RunSpec("military")
     assert isinstance(view_of(spec, Console(file=io.StringIO(), force_terminal=True)), LiveView)
     assert isinstance(view_of(spec, Console(file=io.StringIO())), LineView)
+
+
+def test_the_table_shows_a_percentile_and_a_second_objective_only_where_they_are_asked_for() -> None:
+    run = [BatchSample(n, 100, 100, 1.0 if n < 19 else 3.0) for n in range(20)]
+    rest = {"spec": {"controller": "pmbaf"}, "control": {"mean_ms": None, "share_percent": None}, "digest_ok": None}
+
+    def printed(text: str) -> str:
+        out = io.StringIO()
+        Console(width=200, file=out).print(summary_table([summarise(run, Slo.parse(text)) | rest]))
+        return out.getvalue()
+
+    assert "kept" not in printed("<= 2 s")
+    assert re.search(r"p95 of batches +1 s \(kept\)", printed("p95 <= 2 s"))
+    assert re.search(r"p99 of batches +3 s \(NOT kept\)", printed("p99 <= 2 s"))
+    both = printed("<= 2 s & >= 50/s")
+    assert re.search(r"also B-SLH +95.0% +batches with >= 50/s", both)
+    assert re.search(r"both B-SLH +95.0%", both)
+    assert re.search(r"also p99 +3 s \(NOT kept\)", printed(">= 50/s & p99 <= 2 s"))
+
+
+def test_the_line_of_hits_tells_how_many_batches_met_both() -> None:
+    board = Board(Slo.parse("1 s ± 10% & >= 100/s"))
+    for number, items in enumerate((100, 50)):
+        board.take({"kind": "sample", "batch_id": number, "size": items, "items": items, "processing_s": 1.0})
+    assert board.hits_line() == "B-SLH 100.0%   I-SLH 100.0%   both 50.0%"

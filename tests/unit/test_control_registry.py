@@ -7,12 +7,16 @@ from importlib.metadata import EntryPoint
 import pytest
 
 from penstock.control import registry
+from penstock.control.both import Both
+from penstock.control.faf import Faf
 from penstock.control.pbaf import Pbaf
+from penstock.control.percentile import Percentile
 from penstock.control.pid import Pid
 from penstock.control.pmbaf import Pmbaf
 from penstock.control.rampup import RampUp
 from penstock.control.size import LARGEST
 from penstock.control.step import Step
+from penstock.control.waiting import Waiting
 from penstock.control.wrappers import Bounded, Sampled, Slewed
 from penstock.errors import BadInputError
 from penstock.sample import BatchSample, Decision
@@ -156,3 +160,21 @@ def test_a_spec_is_a_name_and_its_settings() -> None:
 def test_a_malformed_spec_is_refused(spec: str) -> None:
     with pytest.raises(BadInputError, match="controller"):
         registry.parse_spec(spec)
+
+
+def test_a_percentile_and_a_second_objective_go_around_all_other_wrappers() -> None:
+    both = registry.create("faf", Slo.parse("p99 <= 2 s & >= 5k/s"), 100, max_size=500)
+    assert isinstance(both, Both)
+    percentile = both.inner
+    assert isinstance(percentile, Percentile)
+    bounded = percentile.inner
+    assert isinstance(bounded, Bounded)
+    faf = bounded.inner
+    assert isinstance(faf, Faf)
+    assert faf.slo == Slo.parse("<= 2 s")
+
+
+def test_below_a_percentile_end_to_end_a_live_query_waits_as_below_any_such_bound() -> None:
+    controller = registry.create("faf", Slo.parse("p99 <= 2 s end-to-end"), 100, live=True, waits=True)
+    assert isinstance(controller, Percentile)
+    assert isinstance(controller.inner, Waiting)

@@ -8,6 +8,8 @@ import pytest
 from penstock.control.base import BaseController
 from penstock.control.faf import Faf
 from penstock.control.fixed import Fixed
+from penstock.control.registry import create
+from penstock.control.wrappers import Bounded
 from penstock.errors import UnsupportedError
 from penstock.journal import Journal, read
 from penstock.loop import Loop
@@ -214,3 +216,63 @@ def test_a_full_disk_does_not_stop_the_loop(journal: Journal, monkeypatch: pytes
     assert gate.size == 110
     assert gate.restored
     assert journal.lost == 4
+
+
+class Reporter(Faf):
+    """Has news of every batch slower than 1 s."""
+
+    told: str | None = None
+
+    def decide(self, sample: BatchSample) -> Decision:
+        self.told = f"batch {sample.batch_id} took {sample.processing_s:g} s" if sample.processing_s > 1 else None
+        return super().decide(sample)
+
+    def news(self) -> str | None:
+        told, self.told = self.told, None
+        return told
+
+
+def told(journal: Journal) -> list[str]:
+    return [event.details["why"] for event in read(journal._path).events if event.name == "objective"]
+
+
+def test_news_of_a_batch_is_told_once_however_often_it_is_observed(
+    journal: Journal, caplog: pytest.LogCaptureFixture
+) -> None:
+    loop = Loop(SLO, Bounded(Reporter(SLO, 100), max_size=1000), FakeGate(), journal)
+    for processing_s, confirmed in ((2.0, False), (2.5, False), (3.0, True), (3.0, True)):
+        loop.observe(sample(0, processing_s, confirmed=confirmed))
+    assert told(journal) == ["batch 0 took 3 s"]
+    assert [record.getMessage() for record in caplog.records] == ["penstock: batch 0 took 3 s"]
+
+
+def test_news_of_a_batch_that_is_never_confirmed_is_told_with_the_next_one_or_at_the_end(journal: Journal) -> None:
+    loop = Loop(SLO, Reporter(SLO, 100), FakeGate(), journal)
+    loop.observe(sample(0, 2.0, confirmed=False))
+    assert told(journal) == []
+    loop.observe(sample(1, 2.0, confirmed=False))
+    loop.observe(sample(0, 9.0))
+    assert told(journal) == ["batch 0 took 2 s"]
+    loop.stop("enough")
+    assert told(journal) == ["batch 0 took 2 s", "batch 1 took 2 s"]
+
+
+@pytest.mark.parametrize("better", [{"processing_s": 0.9}, {"processing_s": 2.0, "status": Status.CLOCK_STEP}])
+def test_news_of_an_estimate_that_was_wrong_is_never_told(journal: Journal, better: dict[str, object]) -> None:
+    loop = Loop(SLO, Reporter(SLO, 100), FakeGate(), journal)
+    loop.observe(sample(0, 2.0, confirmed=False))
+    loop.observe(sample(0, **better))
+    loop.observe(sample(1, 0.9))
+    loop.stop("enough")
+    assert told(journal) == []
+
+
+def test_two_objectives_that_cannot_hold_are_told_once_through_the_loop(journal: Journal) -> None:
+    slo = Slo.parse("1 s ± 10% & >= 500/s")
+    loop = Loop(slo, create("faf", slo, 100), FakeGate(), journal)
+    for batch_id in range(30):
+        for confirmed in (False, False, True):
+            loop.observe(sample(batch_id, 1.0, confirmed=confirmed))
+    (news,) = told(journal)
+    assert news.startswith(">= 500/s cannot hold together with 1 s ± 10%: throughput 100/s at latency 1 s")
+    assert "the first has priority, so the throughput gives way" in news

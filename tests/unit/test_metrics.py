@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from penstock.errors import BadInputError
 from penstock.metrics import SloMetrics, cumulative, distances, hits, percentiles, summarise, throughput_per_s
 from penstock.sample import BatchSample, Status
-from penstock.slo import Slo
+from penstock.slo import Slo, Verdict
 
 SECOND = Slo.parse("1 s ± 10%")
 
@@ -193,6 +193,31 @@ def test_nothing_gives_zeros_and_nulls() -> None:
     assert set(summary["latency_s"].values()) == {None}
 
 
+def test_a_percentile_is_kept_as_long_as_the_share_of_the_batches_is_within() -> None:
+    slo = Slo.parse("p99 <= 2 s")
+    kept, missed = ([1.0] * (100 - late) + [3.0] * late for late in (1, 2))
+    assert summarise(run_of(*kept), slo)["percentile"] == {"name": "p99", "value_s": 1.0, "kept": True}
+    assert summarise(run_of(*missed), slo)["percentile"] == {"name": "p99", "value_s": 3.0, "kept": False}
+    assert summarise([], slo)["percentile"] == {"name": "p99", "value_s": None, "kept": None}
+    assert summarise(run_of(*kept), SECOND)["percentile"] is None
+
+
+def test_of_two_objectives_the_second_and_both_stand_beside_the_first() -> None:
+    run = [
+        BatchSample(0, 100, 100, 1.0),
+        BatchSample(1, 50, 50, 1.0),
+        BatchSample(2, 300, 300, 2.0),
+        BatchSample(3, 50, 50, 2.0),
+    ]
+    summary = summarise(run, Slo.parse("1 s ± 10% & >= 100/s"))
+    assert (summary["b_slh"], summary["i_slh"]) == (50.0, 30.0)
+    also = summary["also"]
+    assert (also["slo"], also["b_slh"], also["i_slh"], also["batches"]) == (">= 100/s", 50.0, 80.0, 4)
+    assert also["both"] == {"b_slh": 25.0, "i_slh": 20.0}
+    assert summary["verdicts"] == {"met": 1, "missed": 3, "unknown": 0}
+    assert summarise(run, SECOND)["also"] is None
+
+
 odd = st.floats() | st.none()
 
 
@@ -212,10 +237,12 @@ odd = st.floats() | st.none()
         ),
         max_size=8,
     ),
-    st.sampled_from(["1 s ± 10%", "<= 2 s e2e", ">= 50k/s"]),
+    st.sampled_from(["1 s ± 10%", "<= 2 s e2e", ">= 50k/s", "p99 <= 2 s e2e & 5/s", ">= 5/s & p50 <= 2 s e2e"]),
 )
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_any_samples_make_valid_json(samples: list[BatchSample], slo: str) -> None:
     summary = summarise(samples, Slo.parse(slo))
     json.dumps(summary, allow_nan=False)
     assert summary["batches"] + sum(summary["ignored"].values()) == len(samples)
+    judged = [Slo.parse(slo).verdict(sample) for sample in samples]
+    assert summary["verdicts"] == {verdict.value: judged.count(verdict) for verdict in Verdict}

@@ -110,6 +110,21 @@ def test_the_controller_that_ran_decides_again_as_it_did(tmp_path: Path, name: s
     assert [step.would for step in found.steps] == [step.taken for step in found.steps]
 
 
+@pytest.mark.parametrize("text", ["p95 <= 1 s", "1 s ± 10% & >= 4k/s", ">= 3k/s & p99 <= 1 s"])
+def test_a_run_under_a_percentile_or_two_objectives_is_replayed_as_it_was(tmp_path: Path, text: str) -> None:
+    slo = Slo.parse(text)
+    plant = LinearPlant(overhead_s=0.15, per_item_s=0.0002, noise=0.1, seed=4)
+    with Journal.open(tmp_path / "journal.jsonl", {**HEADER, "slo": str(slo)}) as journal:
+        loop = Loop(slo, create("pmbaf", slo, 500, live=True), FakeGate(), journal)
+        loop.start()
+        for _ in range(60):
+            sample = plant.run(loop.size)
+            loop.observe(batch(sample.batch_id, sample.size, sample.processing_s))
+    found = replay(tmp_path, "pmbaf", {})
+    assert found.slo == slo
+    assert [step.would for step in found.steps] == [step.taken for step in found.steps]
+
+
 def test_what_was_only_observed_starts_from_the_size_of_each_batch(tmp_path: Path) -> None:
     with Journal.open(tmp_path / "journal.jsonl", {**HEADER, "observe": True}) as journal:
         loop = Loop(SLO, create("faf", SLO, 500), FakeGate(), journal, observe_only=True)

@@ -62,9 +62,14 @@ class Board:
         return SloMetrics.of(values, [sample.items for sample in counted], self.slo)
 
     def hits_line(self) -> str:
-        """B-SLH and I-SLH in one line."""
+        """B-SLH and I-SLH in one line; of two objectives those of the first, and the batches that met both."""
         metrics = self.metrics()
-        return f"B-SLH {percent(metrics.b_slh)}   I-SLH {percent(metrics.i_slh)}"
+        line = f"B-SLH {percent(metrics.b_slh)}   I-SLH {percent(metrics.i_slh)}"
+        if self.slo.also is None:
+            return line
+        verdicts = [self.slo.verdict(sample) for sample in self.samples]
+        counted = len(verdicts) - verdicts.count(Verdict.UNKNOWN)
+        return f"{line}   both {percent(100 * verdicts.count(Verdict.MET) / counted if counted else None)}"
 
 
 def percent(value: float | None) -> str:

@@ -47,7 +47,10 @@ def compare_command(
             "in virtual time also NAME:best, and both oracles are always there. Default: all.",
         ),
     ] = None,
-    slo: Annotated[str | None, typer.Option(help="The objective: '1 s ± 10%', '<= 2 s', '>= 50k/s'.")] = None,
+    slo: Annotated[
+        str | None,
+        typer.Option(help="The objective: '1 s ± 10%', '<= 2 s', 'p99 <= 2 s', '>= 50k/s', '1 s & >= 20k/s'."),
+    ] = None,
     arrivals: Annotated[
         str | None, typer.Option(help="saturated, or a pattern of items a second; by default the app's own.")
     ] = None,

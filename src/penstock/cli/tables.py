@@ -40,12 +40,14 @@ def summary_table(summaries: Sequence[Summary]) -> Table:
 
 def _lines(summaries: Sequence[Summary]) -> Iterable[tuple[str, list[str], str]]:
     parts = list(dict.fromkeys(part for summary in summaries for part in summary["patterns"]))
-    yield "B-SLH", [percent(each["b_slh"]) for each in summaries], "batches that met the objective"
+    which = "the first objective" if any(each.get("also") for each in summaries) else "the objective"
+    yield "B-SLH", [percent(each["b_slh"]) for each in summaries], f"batches that met {which}"
     yield "I-SLH", [percent(each["i_slh"]) for each in summaries], "items in such batches"
     for part in parts:
         yield f"  {part}", [percent(each["patterns"].get(part, {}).get("i_slh")) for each in summaries], "I-SLH there"
     yield "MAD-D", [percent(each["mad_d"]) for each in summaries], "mean distance from the target"
     yield "SD-D", [percent(each["sd_d"]) for each in summaries], "root mean square distance"
+    yield from _objectives(summaries)
     for rank in ("p50", "p95", "p99"):
         yield f"latency {rank}", [_duration(each["latency_s"][rank]) for each in summaries], ""
     yield "throughput", [_rate(each["throughput_per_s"]) for each in summaries], "items a second of wall time"
@@ -53,6 +55,27 @@ def _lines(summaries: Sequence[Summary]) -> Iterable[tuple[str, list[str], str]]
     yield "items", [format_count(each["items"]) for each in summaries], ""
     yield "control", [_control(each["control"]) for each in summaries], "time spent deciding, a batch"
     yield "output", [_DIGEST[each["digest_ok"]] for each in summaries], "digest of a whole run"
+
+
+def _objectives(summaries: Sequence[Summary]) -> Iterable[tuple[str, list[str], str]]:
+    """The bounded percentile and the second objective, where the SLO has them."""
+    if any(each.get("percentile") for each in summaries):
+        name = next(each["percentile"]["name"] for each in summaries if each.get("percentile"))
+        yield f"{name} of batches", [_kept(each.get("percentile")) for each in summaries], "the one that is bounded"
+    second = [each.get("also") for each in summaries]
+    if known := [each for each in second if each]:
+        yield "also B-SLH", [percent(each and each["b_slh"]) for each in second], f"batches with {known[0]['slo']}"
+        yield "also I-SLH", [percent(each and each["i_slh"]) for each in second], "items in such batches"
+        yield "both B-SLH", [percent(each and each["both"]["b_slh"]) for each in second], "batches that met both"
+    ranked = [each and each["percentile"] for each in second]
+    if names := [each["name"] for each in ranked if each]:
+        yield f"also {names[0]}", [_kept(each) for each in ranked], "of batches, of the second objective"
+
+
+def _kept(percentile: Mapping[str, Any] | None) -> str:
+    if percentile is None or percentile["kept"] is None:
+        return "-"
+    return f"{_duration(percentile['value_s'])} ({'kept' if percentile['kept'] else 'NOT kept'})"
 
 
 def names_table(lines: Mapping[str, str]) -> Table:

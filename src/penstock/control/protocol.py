@@ -14,6 +14,9 @@ class Controller(Protocol):
     corrected size, and the next decision starts from there. A sample that is not usable changes nothing. A controller
     can be deep-copied, cheaply: the loop copies it before each sample and goes back to the copy when one is refined.
 
+    One that has to tell the user something, and not with every batch, may offer `news() -> str | None`: the loop asks
+    after each decision, and what is answered is told once.
+
     A registered controller is constructed as `Cls(slo, size, **settings)`. `penstock.testing.contract` checks all this.
     """
 
@@ -22,3 +25,10 @@ class Controller(Protocol):
     def decide(self, sample: BatchSample) -> Decision:
         """The size for the next batches, and why."""
         ...
+
+
+def news_of(controller: Controller) -> str | None:
+    """What a controller has to tell the user since it was last asked; None for one that never does."""
+    ask = getattr(controller, "news", None)
+    told = ask() if callable(ask) else None
+    return told if isinstance(told, str) else None

@@ -8,8 +8,10 @@ import typing
 from collections.abc import Mapping
 from importlib.metadata import EntryPoint, entry_points
 
+from penstock.control.both import Both, objective_inside
 from penstock.control.coerce import coerce, to_bool, to_count, to_whole
 from penstock.control.draining import Draining
+from penstock.control.percentile import Percentile
 from penstock.control.protocol import Controller
 from penstock.control.rampup import RampUp
 from penstock.control.size import LARGEST, SMALLEST
@@ -82,6 +84,8 @@ def create(
     `waits` says whether the gate can wait for more. Where it can, a live query under an end-to-end bound does, unless
     `wait` is set to false; where it cannot, nobody may ask for it; None is for a gate that nobody knows yet.
 
+    Around all of it goes what a percentile or a second objective asks for.
+
     >>> controller = create("pmbaf", Slo.parse("1 s ± 10%"), 1000, step="5%", max_size="20k")
     >>> type(controller).__name__, type(controller.inner).__name__
     ('Bounded', 'Pmbaf')
@@ -93,8 +97,14 @@ def create(
         settings = {**waiting, **getattr(cls, "live_defaults", {}), **settings}
     own = {key: value for key, value in settings.items() if key not in COMMON}
     factory = typing.cast("typing.Callable[..., Controller]", cls)
-    controller = factory(slo, size, **_checked(name, cls, own))
-    return _wrapped(controller, slo, {key: value for key, value in settings.items() if key in COMMON}, live)
+    # A controller and the wrappers of its settings know one aim; what more there is to the objective goes around them.
+    inside = objective_inside(slo)
+    controller = factory(inside, size, **_checked(name, cls, own))
+    common = {key: value for key, value in settings.items() if key in COMMON}
+    controller = _wrapped(controller, inside, common, live)
+    if slo.share is not None:
+        controller = Percentile(controller, slo)
+    return controller if slo.also is None else Both(controller, slo)
 
 
 def settings_of(name: str) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-from penstock.control.protocol import Controller
+from penstock.control.protocol import Controller, news_of
 from penstock.control.reading import keep, usable_value
 from penstock.control.size import LARGEST, SMALLEST, check_size, clamp, format_size
 from penstock.errors import BadInputError
@@ -36,6 +36,10 @@ class Wrapper:
     def decide(self, sample: BatchSample) -> Decision:
         """The inner controller's decision."""
         return self.inner.decide(sample)
+
+    def news(self) -> str | None:
+        """What the inner controller has to tell the user, if it ever does."""
+        return news_of(self.inner)
 
     def _correct(self, decision: Decision, size: float, why: str) -> Decision:
         if size == decision.size:

@@ -3,7 +3,7 @@
 from penstock.metrics.bootstrap import Interval, compare, interval_of
 from penstock.metrics.hits import Cumulative, SloMetrics, cumulative, distances, hits
 from penstock.metrics.saso import Response, load_changes, responses, settling_batches
-from penstock.metrics.summary import percentiles, summarise, throughput_per_s
+from penstock.metrics.summary import percentiles, quantile, summarise, throughput_per_s
 
 __all__ = [
     "Cumulative",
@@ -17,6 +17,7 @@ __all__ = [
     "interval_of",
     "load_changes",
     "percentiles",
+    "quantile",
     "responses",
     "settling_batches",
     "summarise",

@@ -19,6 +19,18 @@ TOLERANCES = (0.05, 0.10, 0.15, 0.20)
 _PERCENTILES = {"p50": 0.50, "p95": 0.95, "p99": 0.99}
 
 
+def quantile(values: Numbers, share: float) -> float | None:
+    """The smallest value seen that at least this share of the values does not exceed.
+
+    >>> quantile([3.0, 1.0, 2.0, 4.0], 0.75)
+    3.0
+    """
+    value = np.asarray(values, dtype=np.float64)
+    value = np.sort(value[np.isfinite(value)])
+    # A share such as 0.99 of 100 is a little more than 99 in floats, and no reason to take the next value.
+    return float(value[max(math.ceil(share * value.size - 1e-9), 1) - 1]) if value.size else None
+
+
 def percentiles(values: Numbers, items: Numbers | None = None) -> dict[str, float | None]:
     """p50, p95, p99, mean and max; with `items`, each value counts as often as its batch has items.
 
@@ -72,10 +84,17 @@ def summarise(samples: Iterable[BatchSample], slo: Slo, tolerances: Sequence[flo
     "unmeasured" where the SLO's measure is not known. `latency_s` (the latency that the SLO names; processing for a
     throughput) is weighted by items, as it is items that wait; `batch_latency_s` counts every batch once.
 
+    `percentile` is the one that the SLO bounds, over batches, and whether it was kept. Of two objectives the metrics
+    are those of the first; `also` has those of the second and the hits of `both`, and verdicts are on both.
+
     >>> run = [BatchSample(i, 10, 10, processing_s=1.0 + i / 10) for i in range(3)]
     >>> summary = summarise(run, Slo.parse("1 s ± 10%"))
     >>> round(summary["b_slh"], 1), summary["at"]["20%"]["b_slh"], summary["latency_s"]["p50"]
     (66.7, 100.0, 1.1)
+    >>> summarise(run, Slo.parse("p50 <= 1.1 s"))["percentile"]
+    {'name': 'p50', 'value_s': 1.1, 'kept': True}
+    >>> summarise(run, Slo.parse("1 s ± 10% & >= 10/s"))["also"]["both"]
+    {'b_slh': 33.3..., 'i_slh': 33.3...}
     """
     everything = list(samples)
     usable = [sample for sample in everything if sample.usable]
@@ -86,14 +105,15 @@ def summarise(samples: Iterable[BatchSample], slo: Slo, tolerances: Sequence[flo
         sample.status.value for sample in everything if not sample.usable and sample.status is not Status.OK
     )
     ignored["unmeasured"] = len(everything) - int(known.sum()) - sum(ignored.values())
-    met = int(hits(counted.values, slo).sum())
-    verdicts = {Verdict.MET: met, Verdict.MISSED: counted.values.size - met}
-    verdicts[Verdict.UNKNOWN] = len(everything) - counted.values.size
+    verdicts = _verdicts(usable, measured, slo)
+    verdicts[Verdict.UNKNOWN] = len(everything) - verdicts.total()
     latencies = [sample.end_to_end_s if slo.metric is Metric.END_TO_END else sample.processing_s for sample in usable]
     throughput = throughput_per_s(everything)
     return {
         "slo": str(slo),
         **counted.block(slo),
+        "percentile": _bounded(counted.values, slo),
+        "also": None if slo.also is None else _also(usable, slo, slo.also),
         "at": {f"{tolerance * 100:g}%": counted.metrics(slo, tolerance) for tolerance in tolerances},
         "verdicts": {verdict.value: verdicts[verdict] for verdict in Verdict},
         "ignored": {why: count for why, count in sorted(ignored.items()) if count},
@@ -105,6 +125,38 @@ def summarise(samples: Iterable[BatchSample], slo: Slo, tolerances: Sequence[flo
         "patterns": {part: counted.where(here).block(slo) for part, here in counted.by_part()},
         "durations_s": _mean_durations_s(usable),
     }
+
+
+def _verdicts(usable: Sequence[BatchSample], measured: _Measured, slo: Slo) -> Counter[Verdict]:
+    """How many met and how many missed, as `Slo.verdict` has it."""
+    known, met = np.isfinite(measured.values), hits(measured.values, slo)
+    missed = known & ~met
+    if slo.also is not None:
+        second = _Measured.of(usable, slo.also).values
+        missed |= met & np.isfinite(second) & ~hits(second, slo.also)
+        met &= np.isfinite(second) & hits(second, slo.also)
+    return Counter({Verdict.MET: int(met.sum()), Verdict.MISSED: int(missed.sum())})
+
+
+def _bounded(values: Numbers, slo: Slo) -> dict[str, Any] | None:
+    """The percentile that the SLO is about."""
+    if slo.share is None:
+        return None
+    value = quantile(values, slo.share)
+    return {"name": slo.percentile, "value_s": value, "kept": None if value is None else slo.holds(value)}
+
+
+def _also(usable: Sequence[BatchSample], slo: Slo, also: Slo) -> dict[str, Any]:
+    """The second objective, and the batches that hold both, of those where both are known."""
+    first, second = _Measured.of(usable, slo), _Measured.of(usable, also)
+    known = np.isfinite(first.values) & np.isfinite(second.values)
+    first, second = first.where(known), second.where(known)
+    both, items = hits(first.values, slo) & hits(second.values, also), float(first.items.sum())
+    share = {
+        "b_slh": 100.0 * float(both.mean()) if both.size else None,
+        "i_slh": 100.0 * float(first.items[both].sum()) / items if items > 0 else None,
+    }
+    return {"slo": str(also), **second.block(also), "percentile": _bounded(second.values, also), "both": share}
 
 
 @dataclass(frozen=True)

@@ -62,7 +62,7 @@ def has_oracle(slo: Slo) -> bool:
     >>> has_oracle(Slo.parse("1 s ± 10%")), has_oracle(Slo.parse("<= 1 s")), has_oracle(Slo.parse("5k/s"))
     (True, False, False)
     """
-    return slo.kind is Kind.HOLD and slo.metric is not Metric.THROUGHPUT
+    return slo.kind is Kind.HOLD and slo.metric is not Metric.THROUGHPUT and slo.also is None
 
 
 def oracle_form(name: str, slo: Slo) -> list[float]:

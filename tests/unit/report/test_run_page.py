@@ -161,3 +161,33 @@ def test_numbers_are_written_as_people_read_them() -> None:
     assert words.count(899785.4) == "899,785"
     assert words.band(Slo.parse(">= 50k/s")) == "at least 50k/s"
     assert (words.percent(math.nan), words.rate(None), words.measured(None, Slo.parse(HOLD))) == ("–", "–", "–")
+
+
+def test_a_percentile_is_said_to_be_kept_or_not(
+    tmp_path: Path, journal_in: Written, outline: Read, batch: Batch
+) -> None:
+    took_s = [1.0] * 19 + [3.0]
+    run = journal_in(tmp_path, [batch(n, each) for n, each in enumerate(took_s)], header={"slo": "p95 <= 2 s"})
+    kept = outline(write_report(run))
+    assert "The p95 over all batches was 1 s, at most 2 s is asked for: kept." in kept.text
+    assert "p95 of batches" in kept.texts
+    run = journal_in(tmp_path / "p99", [batch(n, each) for n, each in enumerate(took_s)], header={"slo": "p99 <= 2 s"})
+    assert "The p99 over all batches was 3 s, at most 2 s is asked for: not kept." in outline(write_report(run)).text
+
+
+def test_two_objectives_are_told_apart(tmp_path: Path, journal_in: Written, outline: Read, batch: Batch) -> None:
+    took_s, items = [1.0, 1.0, 1.0, 1.05, 2.0], [100, 100, 50, 200, 300]
+    samples = [batch(n, each, size=size, items=size) for n, (each, size) in enumerate(zip(took_s, items, strict=True))]
+    page = outline(write_report(journal_in(tmp_path, samples, header={"slo": "1 s ± 10% & >= 100/s"})))
+    assert "4 of 5 batches met the first objective, 1 was too slow." in page.text
+    assert "The second objective, >= 100/s, was met by 80.0% of the batches, both by 60.0%." in page.text
+    assert "a batch within it is marked as a miss where it missed >= 100/s" in page.text
+    named = {trace["name"]: len(trace["x"]) for trace in page.points("trace") if trace.get("name")}
+    assert (named["hit"], sum(named.values())) == (3, 5)
+
+
+def test_an_objective_that_cannot_hold_is_a_notice(tmp_path: Path, outline: Read, batch: Batch) -> None:
+    with Journal.open(tmp_path / "journal.jsonl", {"slo": "1 s ± 10% & >= 500/s"}) as journal:
+        journal.sample(batch(0))
+        journal.event("objective", why=">= 500/s cannot hold")
+    assert "objective: >= 500/s cannot hold" in outline(write_report(tmp_path)).text

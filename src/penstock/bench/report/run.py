@@ -37,11 +37,13 @@ def _numbers(run: Run) -> list[Number]:
     ignored = sum(metrics["ignored"].values())
     counted = f"{ignored:,} more not counted" if ignored else "all counted"
     value, meaning = _DIGEST.get(str(run.extra.get("digest_ok")), _DIGEST["None"])
+    met = "the objective" if run.slo.also is None else "the first objective"
     return [
-        Number("I-SLH", words.percent(metrics["i_slh"]), "items in batches that met the objective", strong=True),
-        Number("B-SLH", words.percent(metrics["b_slh"]), "batches that met the objective"),
+        Number("I-SLH", words.percent(metrics["i_slh"]), f"items in batches that met {met}", strong=True),
+        Number("B-SLH", words.percent(metrics["b_slh"]), f"batches that met {met}"),
         Number("MAD-D", words.percent(metrics["mad_d"]), "mean distance from the target"),
         Number("SD-D", words.percent(metrics["sd_d"]), "root mean square distance"),
+        *_asked(run),
         Number(
             "throughput",
             words.rate(metrics["throughput_per_s"]),
@@ -53,6 +55,21 @@ def _numbers(run: Run) -> list[Number]:
         Number("batches", words.count(metrics["batches"]), f"{words.short(metrics['items'])} items; {counted}"),
         Number("output", value, meaning),
     ]
+
+
+def _asked(run: Run) -> list[Number]:
+    """The numbers of a bounded percentile and of a second objective."""
+    numbers = []
+    if percentile := run.metrics["percentile"]:
+        kept = {True: "kept", False: "not kept", None: "not known"}[percentile["kept"]]
+        value = words.duration(percentile["value_s"])
+        numbers.append(Number(f"{percentile['name']} of batches", value, f"{words.band(run.slo)}: {kept}"))
+    if (also := run.metrics["also"]) and run.slo.also is not None:
+        numbers += [
+            Number("second B-SLH", words.percent(also["b_slh"]), f"batches with {words.band(run.slo.also)}"),
+            Number("both B-SLH", words.percent(also["both"]["b_slh"]), "batches that met both objectives"),
+        ]
+    return numbers
 
 
 def _notices(run: Run) -> list[str]:

@@ -23,6 +23,7 @@ _TRACE = (
     "The green band is the objective. Point at a batch to see what was decided on it and why; click it to go to that "
     "decision. Drag to zoom, double-click to see all."
 )
+_BOTH = "The band is that of the first objective; a batch within it is marked as a miss where it missed {also}."
 _HITS = "Hits over all batches so far. I-SLH counts each batch by its items, B-SLH counts each batch once."
 _PATTERNS = "The same hits in each part of the load."
 _SPREAD = "Each batch by its items, against the target; bars at the ends hold all that lies farther out."
@@ -63,7 +64,7 @@ def _trace(run: Run) -> list[Section]:
     if not drawable:
         return []
     drawn = thinned(drawable, MOST_DRAWN)
-    about = _TRACE
+    about = _TRACE if run.slo.also is None else f"{_TRACE} {_BOTH.format(also=run.slo.also)}"
     if len(drawn) < len(drawable):
         shown = f"{len(drawn):,} of {len(drawable):,} batches"
         about += f" {shown} are drawn: an even choice, and of every stretch the highest. All numbers count every batch."

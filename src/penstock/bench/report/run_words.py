@@ -19,13 +19,26 @@ def sentences(slo: Slo, batches: Sequence[Batch], metrics: Mapping[str, Any]) ->
         return [
             f"No batch of this run can be counted: {words.number_of(len(batches), 'batch', 'batches')} in the journal."
         ]
-    met = sum(batch.verdict is Verdict.MET for batch in counted)
+    met = sum(slo.holds(batch.value or 0.0) for batch in counted)
+    which = "the objective" if slo.also is None else "the first objective"
     what = "throughput" if slo.metric is Metric.THROUGHPUT else "latency"
     first = (
         f"{words.percent(metrics['i_slh'])} of {words.short(metrics['items'])} items were in batches with a {what} "
-        f"{words.band(slo)}: {met:,} of {words.number_of(len(counted), 'batch', 'batches')} met the objective"
+        f"{words.band(slo)}: {met:,} of {words.number_of(len(counted), 'batch', 'batches')} met {which}"
     )
-    return [f"{first}{_misses(slo, counted)}.", *_more(slo, counted, metrics)]
+    return [f"{first}{_misses(slo, counted)}.", *_asked(slo, metrics), *_more(slo, counted, metrics)]
+
+
+def _asked(slo: Slo, metrics: Mapping[str, Any]) -> list[str]:
+    told = [words.bounded(metrics["percentile"], slo)]
+    if slo.also is not None:
+        also = metrics["also"]
+        told.append(
+            f"The second objective, {slo.also}, was met by {words.percent(also['b_slh'])} of the batches, both by "
+            f"{words.percent(also['both']['b_slh'])}. Where both cannot hold, the second gives way."
+        )
+        told.append(words.bounded(also["percentile"], slo.also))
+    return [sentence for sentence in told if sentence]
 
 
 def settling_words(changes: Sequence[Response]) -> str:
@@ -40,7 +53,7 @@ def settling_words(changes: Sequence[Response]) -> str:
 
 
 def _misses(slo: Slo, counted: Sequence[Batch]) -> str:
-    missed = [batch.value or 0.0 for batch in counted if batch.verdict is Verdict.MISSED]
+    missed = [batch.value or 0.0 for batch in counted if not slo.holds(batch.value or 0.0)]
     if not missed:
         return ""
     high = sum(value > slo.high for value in missed)

@@ -89,6 +89,18 @@ def band(slo: Slo) -> str:
     return f"between {slo.format_value(slo.low)} and {slo.format_value(slo.high)}"
 
 
+def bounded(block: Mapping[str, Any] | None, slo: Slo) -> str:
+    """Whether the percentile of an objective was kept.
+
+    >>> bounded({"name": "p99", "value_s": 1.8, "kept": True}, Slo.parse("p99 <= 2 s"))
+    'The p99 over all batches was 1.8 s, at most 2 s is asked for: kept.'
+    """
+    if not block or block["value_s"] is None:
+        return ""
+    value = f"The {block['name']} over all batches was {duration(block['value_s'])}"
+    return f"{value}, {band(slo)} is asked for: {'kept' if block['kept'] else 'not kept'}."
+
+
 def number_of(amount: int, one: str, many: str | None = None) -> str:
     """An amount with its noun.
 
