@@ -66,7 +66,8 @@ class Predictive:
     Samples may come late: how late is seen from which decision a batch obeyed, and the forecast reaches as far ahead.
     Batches may overlap: a batch then counts as large as those that left during its stay, on average.
 
-    `trends`, `recall` (of levels known from before) and `cycles` can be switched off, to see what each is worth.
+    `changes` (that start the level anew), `recall` (of levels known from before, so that a spike that has passed costs
+    one batch), `trends` and `cycles` can be switched off, to see what each is worth.
 
     Source: ours.
 
@@ -81,13 +82,21 @@ class Predictive:
 
     live_defaults: ClassVar[Mapping[str, object]] = {}
 
-    def __init__(self, slo: Slo, size: float, cycles: bool = True, trends: bool = True, recall: bool = True) -> None:
+    def __init__(
+        self,
+        slo: Slo,
+        size: float,
+        cycles: bool = True,
+        trends: bool = True,
+        recall: bool = True,
+        changes: bool = True,
+    ) -> None:
         self.slo = slo
         self.cycles = cycles
         self._size = self._before = check_size("size", size)
         self._moved = False
         self._overhead: Overhead | None = None
-        self._level = Level(trends, recall)
+        self._level = Level(trends, recall, changes)
         self._cycle = Cycle()
         # Of the last batches: when each was done, and its size; of the last decisions: their sizes.
         self._ends_s = array("d")

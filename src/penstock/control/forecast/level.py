@@ -81,9 +81,10 @@ class Level:
     (<News.RETURNED: 'the load is back at a level known from before'>, 780.0)
     """
 
-    def __init__(self, trends: bool = True, recall: bool = True) -> None:
+    def __init__(self, trends: bool = True, recall: bool = True, changes: bool = True) -> None:
         self.views = views = tuple(view for view in VIEWS if trends or not view.trend)
         self.recall = recall
+        self.changes = changes
         count = len(views)
         self._items = [0.0] * count
         self._doubts = [0.0] * count
@@ -149,7 +150,7 @@ class Level:
         squared = errors[self._best] ** 2 / variances[self._best]
         if self._since > 2:
             self._learn_noise(errors, variances)
-        surprise = squared > _SURPRISE**2
+        surprise = self.changes and squared > _SURPRISE**2
         likely = -math.inf if surprise else -0.5 * (squared + math.log(variances[self._best]))
         if surprise or self._since <= _DOUBT:
             known = self._explaining(size, seen, fixed, likely)
