@@ -29,7 +29,7 @@ _OBEYED, _EARLIER = 0.01, 1e-4
 _MOMENT = 0.05
 # Where forecasts with and without cycles differ by less than so many standard deviations, it is noise.
 _APART = 2.0
-# With a larger spread of forecasts than this a batch is made smaller, down to a third.
+# Where the level is in more doubt than this a batch is made smaller, down to a third.
 _UNSURE, _MOST_CARE = 0.3, math.log(3.0)
 # No size gives all of 1 / item as throughput; a batch whose fixed part is this share of it is large enough.
 _IN_REACH = 0.9
@@ -193,7 +193,7 @@ class Predictive:
         if self.slo.kind is Kind.AT_MOST and self.slo.metric is Metric.PROCESSING:
             goal = min(goal, self.slo.target * math.exp(-_SPARE * self._level.spread))
         # Where little is known, a batch that is too small costs less than one that is too large.
-        care = clamp(self._level.spread - _UNSURE, 0.0, _MOST_CARE)
+        care = clamp(self._level.doubt - _UNSURE, 0.0, _MOST_CARE)
         planned = self._level.size_for(goal, fixed, self._lag) * math.exp(-care)
         why = ""
         if abs(self._level.slope) * self._lag > _WORTH_SAYING:

@@ -108,6 +108,11 @@ class Level:
         return math.sqrt(self._variances[self._best] + self._doubts[self._best])
 
     @property
+    def doubt(self) -> float:
+        """The standard deviation of what is known of the level, as a share of it."""
+        return math.sqrt(self._doubts[self._best])
+
+    @property
     def item(self) -> float:
         """The value of one item, by the view that is the best of late."""
         return math.exp(self._items[self._best])
