@@ -27,8 +27,8 @@ class CompareSpec:
 
     A controller is written as `penstock list controllers` names it, with settings after colons (`pid:kp=20%`); `size`
     is its first size in rows, and `admit=cost` makes its sizes count what the workload declares items to cost. Three
-    more names are known: `plain` is Spark without any limit, `fixed:auto` the best fixed size that a short search finds,
-    and `oracle` the best controller, told the true cost of every item.
+    more names are known: `plain` is Spark without any limit, `fixed:auto` the best fixed size that a short search
+    finds, and `oracle` the best controller, told the true cost of every item.
     """
 
     app: str

@@ -18,7 +18,8 @@ from typing import Any
 from penstock.bench.compare_runs import Job, compare_runs
 from penstock.bench.compare_spec import CompareSpec, everything, label_of
 from penstock.bench.compare_virtual import BEST, compare_plant
-from penstock.bench.results_page import military_section, replace_section, settling_section, virtual_section
+from penstock.bench.conditions import write_conditions, write_parts
+from penstock.bench.results_page import PAGE, military_section, replace_section, settling_section, virtual_section
 from penstock.bench.run import RunSpec, RunState
 from penstock.control import registry
 from penstock.errors import PenstockError
@@ -30,7 +31,6 @@ from penstock.units import parse_duration_s
 ROUNDS = 3
 BUDGET = "60min"
 SEEDS = 10
-PAGE = Path("docs/results.md")
 PICTURES = {"pmbaf": Path("docs/images/pmbaf.png"), "fixed:auto": Path("docs/images/fixed.png")}
 RUNS = Path("runs/military")
 _ENDED = RUNS / "ended"
@@ -40,6 +40,8 @@ _LINE_EVERY_S = 10.0
 def main(budget: str) -> None:
     """Compare all, and write the sections of the page and its pictures."""
     write_virtual()
+    write_parts(_Told("spark"))
+    write_conditions(_Told("spark"))
     spec = CompareSpec("military", everything())
     budget_s = parse_duration_s(budget, "budget")
     if _ENDED.exists():

@@ -11,6 +11,7 @@ from penstock.errors import BadInputError
 from penstock.testing.settling import measure_settling
 
 Comparison = Mapping[str, Any]
+PAGE = Path("docs/results.md")
 
 # The threshold of the published figures that stand beside ours, which are at 10% too.
 _PUBLISHED_AT = 10
@@ -120,14 +121,14 @@ def settling_section(names: Sequence[str]) -> str:
     for name in names:
         runs = [measure_settling(name, delay) for delay in _DELAYS]
         rows.append([name, *("swings" if run["settled_after"] is None else str(run["settled_after"]) for run in runs)])
-    return f"{_SETTLING_INTRO}\n{_table(['controller', *(f'{delay} late' for delay in _DELAYS)], rows)}"
+    return f"{_SETTLING_INTRO}\n{table(['controller', *(f'{delay} late' for delay in _DELAYS)], rows)}"
 
 
 def _search(rows: Sequence[Mapping[str, Any]]) -> str:
     found = next((row["about"] for row in rows if row.get("about")), None)
     if found is None:
         return ""
-    tried = ", ".join(f"{trial['size']:.0f}: {_number(trial['i_slh'])}" for trial in found["trials"])
+    tried = ", ".join(f"{trial['size']:.0f}: {number(trial['i_slh'])}" for trial in found["trials"])
     return f" ({found['size']:.0f}, in {found['seconds']:.0f} s; I-SLH of those tried: {tried})"
 
 
@@ -135,29 +136,29 @@ def _hits(rows: Sequence[Mapping[str, Any]]) -> str:
     head = ["controller", "runs", "I-SLH", "B-SLH", "MAD-D", "SD-D", "I-SLH at 5%", "I-SLH at 20%"]
     lines = []
     for row in rows:
-        at = [_mean(row["at"].get(tolerance, {}).get("i_slh")) for tolerance in ("5%", "20%")]
-        hits = [_spread(row[name]) for name in _METRICS]
+        at = [mean(row["at"].get(tolerance, {}).get("i_slh")) for tolerance in ("5%", "20%")]
+        hits = [spread(row[name]) for name in _METRICS]
         p95_s = row["p95_s"]["mean"]
-        rates = [_mean(row["batches"], 0), _mean(row["throughput_per_s"], 0), "-" if p95_s is None else f"{p95_s:.3g}"]
+        rates = [mean(row["batches"], 0), mean(row["throughput_per_s"], 0), "-" if p95_s is None else f"{p95_s:.3g}"]
         lines.append([row["controller"], str(row["runs"]), *hits, *at, *rates, row["against_best"]])
-    return _table([*head, "batches", "items/s", "p95, s", "verdict"], lines)
+    return table([*head, "batches", "items/s", "p95, s", "verdict"], lines)
 
 
 def _patterns(rows: Sequence[Mapping[str, Any]]) -> str:
     parts = list(dict.fromkeys(part for row in rows for part in row["patterns"]))
     lines = [
-        [row["controller"], *(_spread(row["patterns"].get(part, {}).get("i_slh")) for part in parts)] for row in rows
+        [row["controller"], *(spread(row["patterns"].get(part, {}).get("i_slh")) for part in parts)] for row in rows
     ]
-    return _table(["controller", *parts], lines)
+    return table(["controller", *parts], lines)
 
 
 def _phases(rows: Sequence[Mapping[str, Any]]) -> str:
     lines = []
     for row in rows:
-        control = [_mean(row["control"].get(name), 2) for name in ("mean_ms", "share_percent")]
-        times = [_mean(row["durations_s"].get(phase), 3) for phase in _PHASES]
+        control = [mean(row["control"].get(name), 2) for name in ("mean_ms", "share_percent")]
+        times = [mean(row["durations_s"].get(phase), 3) for phase in _PHASES]
         lines.append([row["controller"], *times, *control])
-    return _table(["controller", *_PHASES, "own work, ms", "own work, % of trigger"], lines)
+    return table(["controller", *_PHASES, "own work, ms", "own work, % of trigger"], lines)
 
 
 def _published(rows: Sequence[Mapping[str, Any]]) -> str:
@@ -166,24 +167,28 @@ def _published(rows: Sequence[Mapping[str, Any]]) -> str:
     for row in rows:
         if (name := row["controller"]) in published.ALGORITHMS:
             pairs = ((published.best(_PUBLISHED_AT, name, metric), row[metric]) for metric in _METRICS)
-            lines.append([name, *(cell for theirs, ours in pairs for cell in (_number(theirs), _mean(ours)))])
-    return _table(head, lines)
+            lines.append([name, *(cell for theirs, ours in pairs for cell in (number(theirs), mean(ours)))])
+    return table(head, lines)
 
 
-def _spread(interval: Mapping[str, Any] | None) -> str:
+def spread(interval: Mapping[str, Any] | None) -> str:
+    """A mean with its interval in brackets, as far as there is one."""
     if interval is None or interval["low"] is None or interval["high"] is None:
-        return _mean(interval)
+        return mean(interval)
     return f"{interval['mean']:.1f} ({interval['low']:.1f} to {interval['high']:.1f})"
 
 
-def _mean(interval: Mapping[str, Any] | None, digits: int = 1) -> str:
-    return "-" if interval is None else _number(interval["mean"], digits)
+def mean(interval: Mapping[str, Any] | None, digits: int = 1) -> str:
+    """A mean alone."""
+    return "-" if interval is None else number(interval["mean"], digits)
 
 
-def _number(value: float | None, digits: int = 1) -> str:
+def number(value: float | None, digits: int = 1) -> str:
+    """A number, or a dash where there is none."""
     return "-" if value is None else f"{value:.{digits}f}"
 
 
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A table in Markdown."""
     lines = [head, ["---"] * len(head), *rows]
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
