@@ -1,0 +1,119 @@
+"""Kafka gated in bytes on a live query: records of other sizes are other rows from the batch on where they begin."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from penstock.bench.kafka.produce import fill
+from penstock.spark.attach import attach
+from penstock.spark.gates import KafkaBytesGate, KafkaGate
+from penstock.spark.reader import gated
+
+if TYPE_CHECKING:
+    from penstock.bench.kafka.broker import Broker
+    from penstock.spark.handle import Handle
+
+LIGHT, HEAVY = 100, 10_000
+# What a record takes on disk beside its value, at most.
+OVERHEAD = 30
+
+
+def gate_of(handle: Handle) -> KafkaBytesGate:
+    gate = handle._loop.gate
+    assert isinstance(gate, KafkaBytesGate)
+    return gate
+
+
+@pytest.mark.parametrize("partitions", [1, 3])
+def test_in_the_batch_where_large_records_begin_a_hundred_times_fewer_are_taken(
+    broker: Broker, topic, subscribed, start, sizes, until, tmp_path: Path, partitions: int
+) -> None:
+    name = topic(partitions=partitions)
+    fill(broker.bootstrap, name, 10, lambda indices: [b"x" * LIGHT for _ in indices])
+    held, seen = [True], []
+
+    def each(df, batch_id: int) -> None:
+        rows = df.selectExpr("partition", "offset", "length(value) AS bytes").collect()
+        seen.append([(row["partition"], row["offset"], row["bytes"]) for row in rows])
+        # The one batch that runs until all is written; looks go on meanwhile.
+        until(lambda: not (held[0] and batch_id))
+
+    query = start(gated(subscribed(name), first=10).load(), each=each)
+    budget = 500 * LIGHT
+    with attach(
+        query, "1 s", "fixed", size=budget, unit="bytes", journal=tmp_path / "j.jsonl", warm_up_batches=0
+    ) as handle:
+        ends = gate_of(handle).sizes
+        fill(broker.bootstrap, name, 3000, lambda indices: [b"x" * LIGHT for _ in indices], first=10)
+        until(lambda: sum(ends.ends.values()) == 3010)
+        fill(broker.bootstrap, name, 60, lambda indices: [b"x" * HEAVY for _ in indices], first=3010)
+        until(lambda: sum(ends.ends.values()) == 3070)
+        held[0] = False
+        until(lambda: sum(sizes(query)) == 3070)
+        query.stop()
+    records = [record for batch in seen for record in batch]
+    assert len(records) == len({record[:2] for record in records}) == 3070
+    recording = handle.recording()
+    assert recording.header["unit"] == "bytes"
+    assert not [event for event in recording.events if "fault" in event.name or event.name == "bytes-unknown"]
+    # What was planned while nothing was known, or all was still being written, is not of the rule.
+    first = next(n for n, batch in enumerate(seen) if n > 1 and len(batch) < 3000)
+    for batch in seen[first:]:
+        assert sum(record[2] for record in batch) <= budget + partitions * HEAVY
+    light = [len(batch) for batch in seen[first:] if {record[2] for record in batch} == {LIGHT}]
+    heavy = [len(batch) for batch in seen[first:] if {record[2] for record in batch} == {HEAVY}]
+    assert max(light) >= budget / (LIGHT + OVERHEAD) - partitions
+    assert max(heavy) <= max(budget / HEAVY, partitions)
+    # The sizes in the journal are those on disk.
+    taken = sum(sample.size for sample in recording.samples if sample.confirmed and sample.batch_id > 0)
+    values = sum(record[2] for batch in seen[1:] for record in batch)
+    assert values <= taken <= values + 3070 * OVERHEAD
+
+
+def test_of_a_backlog_from_before_only_the_mean_is_known(
+    broker: Broker, topic, subscribed, start, sizes, until, tmp_path: Path
+) -> None:
+    name = topic()
+    fill(broker.bootstrap, name, 1000, lambda indices: [b"x" * (HEAVY if i >= 900 else LIGHT) for i in indices])
+    query = start(gated(subscribed(name), first=10).load())
+    with attach(query, "1 s", "fixed", size=100_000, unit="bytes", journal=tmp_path / "j.jsonl") as handle:
+        until(lambda: sum(sizes(query)) == 1000)
+    mean = (900 * LIGHT + 100 * HEAVY) / 1000
+    rows = 100_000 / mean
+    usual = [size for size in sizes(query)[2:-1] if 0.8 * rows < size < 1.1 * rows]
+    assert len(usual) > 5
+    assert not [event for event in handle.recording().events if event.name == "bytes-unknown"]
+
+
+def test_where_the_broker_tells_no_sizes_admission_is_by_rows_and_that_is_said(
+    broker: Broker, topic, subscribed, start, sizes, until, tmp_path: Path
+) -> None:
+    name = topic()
+    fill(broker.bootstrap, name, 500)
+    # The old way to ask for offsets has no administrator's client.
+    reader = subscribed(name)
+    reader._spark.conf.set("spark.sql.streaming.kafka.useDeprecatedOffsetFetching", "true")
+    try:
+        query = start(gated(reader, first=10).load())
+        with attach(query, "1 s", "fixed", size=20_000, unit="bytes", journal=tmp_path / "j.jsonl") as handle:
+            until(lambda: sum(sizes(query)) == 500)
+            until(lambda: any(event.name == "bytes-unknown" for event in handle.recording().events))
+    finally:
+        reader._spark.conf.unset("spark.sql.streaming.kafka.useDeprecatedOffsetFetching")
+    (event,) = [event for event in handle.recording().events if event.name == "bytes-unknown"]
+    assert "admission is by rows" in event.details["why"]
+    assert max(sizes(query)[1:]) == 20
+    assert {sample.size for sample in handle.recording().samples if sample.items == 20} == {20_000}
+
+
+def test_a_unit_that_kafka_does_not_have_is_refused_and_rows_may_be_written_out(
+    broker: Broker, topic, subscribed, start, tmp_path: Path
+) -> None:
+    query = start(gated(subscribed(topic())).load())
+    with pytest.raises(ValueError, match="rows or bytes"):
+        attach(query, "1 s", unit="files", journal=tmp_path / "j.jsonl")
+    with attach(query, "1 s", unit="rows", journal=tmp_path / "j.jsonl") as handle:
+        assert type(handle._loop.gate) is KafkaGate
