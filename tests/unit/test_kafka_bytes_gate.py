@@ -190,3 +190,13 @@ def test_rows_may_be_written_out() -> None:
     assert gate_for(cast(Any, LiveFake()), "rows").unit == "rows"
     assert type(gate_for(cast(Any, LiveFake()))) is KafkaGate
     assert gate_for(cast(Any, LiveFake("PythonMicroBatchStream", mailbox="/nowhere")), "rows").unit == "rows"
+
+
+def test_the_rows_of_the_next_batch_are_set_when_one_begins(live: LiveFake, gate: KafkaBytesGate) -> None:
+    gate.admitted(took(0, 500, 2000))
+    gate.apply(Decision(50_000, "why"))
+    gate.see_planned(offsets(1000))
+    gate.follow()
+    gate.see_planned(None)
+    gate.follow()
+    assert live.asked == [500, 5]

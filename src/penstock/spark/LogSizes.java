@@ -53,13 +53,13 @@ public class LogSizes {
     Object ends = offsets(client, admin, specs, "latest", parts);
     Object logs = client.getMethod("describeLogDirs", new Class[] {Collection.class})
         .invoke(admin, new Object[] {new HashSet(leaders.values())});
-    Map sizes = sizes((Map) Engine.call(logs, "descriptions"), until);
+    Map sizes = sizes((Map) Engine.call(logs, "descriptions"), leaders, until);
     Map first = (Map) get(Engine.call(starts, "all"), until);
     Map after = (Map) get(Engine.call(ends, "all"), until);
     Map topics = new LinkedHashMap();
     for (int i = 0; i < parts.size(); i++) {
       Object part = parts.get(i);
-      Object size = sizes.get(part + "@" + leaders.get(part));
+      Object size = sizes.get(part);
       if (size == null) {
         // It has moved: ask anew who leads it.
         askedMs = 0;
@@ -113,8 +113,8 @@ public class LogSizes {
     return found;
   }
 
-  /** Bytes by partition@broker; a broker that does not answer is left out, unless none does. */
-  private static Map sizes(Map brokers, long until) throws Exception {
+  /** Bytes by partition, as its leader has it; a broker that does not answer is left out, unless none does. */
+  private static Map sizes(Map brokers, Map leaders, long until) throws Exception {
     Map found = new HashMap();
     Exception failure = null;
     Iterator each = brokers.entrySet().iterator();
@@ -126,9 +126,10 @@ public class LogSizes {
           Iterator replicas = ((Map) Engine.call(folders.next(), "replicaInfos")).entrySet().iterator();
           while (replicas.hasNext()) {
             Map.Entry replica = (Map.Entry) replicas.next();
-            // The copy that is made when a log moves to another disk of its broker.
-            if (!((Boolean) Engine.call(replica.getValue(), "isFuture")).booleanValue()) {
-              found.put(replica.getKey() + "@" + broker.getKey(), Engine.call(replica.getValue(), "size"));
+            // A future one is the copy that is made when a log moves to another disk of its broker.
+            if (broker.getKey().equals(leaders.get(replica.getKey()))
+                && !((Boolean) Engine.call(replica.getValue(), "isFuture")).booleanValue()) {
+              found.put(replica.getKey(), Engine.call(replica.getValue(), "size"));
             }
           }
         }

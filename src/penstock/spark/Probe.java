@@ -158,6 +158,9 @@ public class Probe extends SparkListener {
       job.put("start_ms", Long.valueOf(start.time()));
       running.put(Integer.valueOf(start.jobId()), job);
       Engine.snapshot(execution, Long.parseLong(batchId), job, weighedOf(queryId));
+      if (job.containsKey("sources") && !weighedOf(queryId).isEmpty()) {
+        planned(job);
+      }
     } catch (Throwable fault) {
       report(fault);
     }
@@ -188,6 +191,16 @@ public class Probe extends SparkListener {
     } catch (Throwable fault) {
       report(fault);
     }
+  }
+
+  /** Where the next batch will begin is known as soon as this one runs, and what it may take is known then too. */
+  private void planned(Map job) throws Exception {
+    Map map = new LinkedHashMap();
+    map.put("kind", "planned");
+    map.put("query", job.get("query"));
+    map.put("run", job.get("run"));
+    map.put("sources", job.get("sources"));
+    emit(map);
   }
 
   private void progressed(StreamingQueryListener.QueryProgressEvent event) throws Exception {
@@ -409,6 +422,7 @@ public class Probe extends SparkListener {
       String last = null;
       int failures = 0;
       long pauseMs = LOOK_MS;
+      long beforeMs = 0;
       try {
         while (watched.get(queryId) == execution && weighers.get(key) == this) {
           Thread.sleep(pauseMs);
@@ -422,7 +436,10 @@ public class Probe extends SparkListener {
               }
               last = now;
             }
-            pauseMs = now == null ? LOOK_MS : Math.max(WEIGH_MS, 10 * (System.currentTimeMillis() - beganMs));
+            long tookMs = System.currentTimeMillis() - beganMs;
+            // One slow look is a pause of this machine's, and no reason to look away.
+            pauseMs = now == null ? LOOK_MS : Math.max(WEIGH_MS, 10 * Math.min(tookMs, beforeMs));
+            beforeMs = tookMs;
           } catch (InterruptedException end) {
             throw end;
           } catch (Throwable fault) {

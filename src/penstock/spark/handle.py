@@ -141,15 +141,17 @@ class Handle:
                 self._see_ends(event)
             elif kind == "bytes":
                 self._see_sizes(event)
+            elif kind == "planned":
+                for gate in _in_bytes(self._loop.gate):
+                    gate.see_planned(event["sources"][gate.source]["end"])
             elif kind == "terminated":
                 if event.get("error"):
                     self._failed(str(event["error"]))
                 self._end("the query has stopped")
             elif kind == "fault":
                 self._loop.journal.event("monitor-fault", error=event.get("error"))
-            if kind in ("job", "progress", "bytes"):
-                for gate in _in_bytes(self._loop.gate):
-                    gate.follow()
+            if kind in ("planned", "job", "progress", "bytes"):
+                self._follow_sizes()
 
     def on_started(self, query: StreamingQuery) -> None:
         """The query runs again: close the loop around the new run."""
@@ -251,6 +253,14 @@ class Handle:
             if isinstance(gate, KafkaGate) and gate.source == event["source"]:
                 same_ms = event.get("same_until_ms")
                 gate.see_ends(event["latest"], event["at_ms"] / 1e3, None if same_ms is None else same_ms / 1e3)
+
+    def _follow_sizes(self) -> None:
+        for gate in _in_bytes(self._loop.gate):
+            try:
+                gate.follow()
+            except Exception as fault:
+                # Told once: it is tried five times a second.
+                self._say_once("gate-fault", f"the rows of the next batch were not set, the last ones stay: {fault!r}")
 
     def _see_sizes(self, event: dict[str, Any]) -> None:
         for gate in _in_bytes(self._loop.gate):

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
+from penstock.bench.kafka.broker import Broker, client
 from penstock.bench.kafka.produce import fill
 from penstock.spark.attach import attach
 from penstock.spark.gates import KafkaBytesGate, KafkaGate
 from penstock.spark.reader import gated
 
 if TYPE_CHECKING:
-    from penstock.bench.kafka.broker import Broker
     from penstock.spark.handle import Handle
 
 LIGHT, HEAVY = 100, 10_000
@@ -88,25 +89,80 @@ def test_of_a_backlog_from_before_only_the_mean_is_known(
     assert not [event for event in handle.recording().events if event.name == "bytes-unknown"]
 
 
-def test_where_the_broker_tells_no_sizes_admission_is_by_rows_and_that_is_said(
+@pytest.fixture
+def refusing() -> Iterator[Broker]:
+    """A broker that lets everybody do everything but describe the cluster."""
+    from confluent_kafka.admin import AclBinding, AclOperation, AclPermissionType, ResourcePatternType, ResourceType
+
+    made = Broker()
+    settings = made._properties.read_text("utf-8")
+    rules = "org.apache.kafka.metadata.authorizer.StandardAuthorizer\nallow.everyone.if.no.acl.found=true\n"
+    made._properties.write_text(f"{settings}authorizer.class.name={rules}", "utf-8")
+    cluster = (ResourceType.BROKER, "kafka-cluster", ResourcePatternType.LITERAL, "User:ANONYMOUS", "*")
+    with made:
+        made.create_topic("t")
+        admin = client(made.bootstrap)
+        # The broker itself is a client too, and must still be let in.
+        allowed = AclBinding(*cluster, AclOperation.CLUSTER_ACTION, AclPermissionType.ALLOW)
+        denied = AclBinding(*cluster, AclOperation.DESCRIBE, AclPermissionType.DENY)
+        for done in admin.create_acls([allowed, denied]).values():
+            done.result(30)
+        yield made
+
+
+def test_where_the_broker_refuses_sizes_admission_is_by_rows_and_that_is_said(
+    refusing: Broker, subscribed, start, sizes, until, tmp_path: Path
+) -> None:
+    fill(refusing.bootstrap, "t", 500)
+    reader = subscribed("t", **{"kafka.bootstrap.servers": refusing.bootstrap})
+    query = start(gated(reader, first=10).load())
+    with attach(query, "1 s", "fixed", size=20_000, unit="bytes", journal=tmp_path / "j.jsonl") as handle:
+        until(lambda: sum(sizes(query)) == 500)
+        until(lambda: any(event.name == "bytes-unknown" for event in handle.recording().events))
+        assert query.isActive
+    (event,) = [event for event in handle.recording().events if event.name == "bytes-unknown"]
+    assert "admission is by rows" in event.details["why"]
+    assert "ClusterAuthorizationException" in event.details["why"]
+    assert max(sizes(query)[1:]) == 20
+    assert {sample.size for sample in handle.recording().samples if sample.items == 20} == {20_000}
+
+
+def test_a_later_run_knows_what_came_while_the_query_was_down(
     broker: Broker, topic, subscribed, start, sizes, until, tmp_path: Path
 ) -> None:
     name = topic()
-    fill(broker.bootstrap, name, 500)
-    # The old way to ask for offsets has no administrator's client.
-    reader = subscribed(name)
-    reader._spark.conf.set("spark.sql.streaming.kafka.useDeprecatedOffsetFetching", "true")
-    try:
-        query = start(gated(reader, first=10).load())
-        with attach(query, "1 s", "fixed", size=20_000, unit="bytes", journal=tmp_path / "j.jsonl") as handle:
-            until(lambda: sum(sizes(query)) == 500)
-            until(lambda: any(event.name == "bytes-unknown" for event in handle.recording().events))
-    finally:
-        reader._spark.conf.unset("spark.sql.streaming.kafka.useDeprecatedOffsetFetching")
-    (event,) = [event for event in handle.recording().events if event.name == "bytes-unknown"]
-    assert "admission is by rows" in event.details["why"]
-    assert max(sizes(query)[1:]) == 20
-    assert {sample.size for sample in handle.recording().samples if sample.items == 20} == {20_000}
+    fill(broker.bootstrap, name, 5000, lambda indices: [b"x" * LIGHT for _ in indices])
+    df = gated(subscribed(name), first=10).load()
+    query = start(df)
+    with attach(query, "1 s", "fixed", size=50_000, unit="bytes", journal=tmp_path / "j.jsonl") as handle:
+        until(lambda: sum(sizes(query)) == 5000)
+        until(lambda: sum(gate_of(handle).sizes.ends.values()) == 5000)
+        query.stop()
+        until(lambda: not handle.active)
+        fill(broker.bootstrap, name, 600, lambda indices: [b"x" * HEAVY for _ in indices], first=5000)
+        later = start(df)
+        until(lambda: sum(sizes(later)) == 600)
+        until(lambda: handle.active)
+    # The first batch has the rows of before. By the mean of the log the rest would have 1200 bytes each.
+    assert sizes(later)[0] <= 50_000 / LIGHT
+    assert max(sizes(later)[1:]) <= 50_000 / HEAVY
+
+
+def test_a_fault_of_ours_is_told_once_and_every_record_is_read(
+    broker: Broker, topic, subscribed, start, sizes, until, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(self: KafkaBytesGate) -> None:
+        raise RuntimeError("broken")
+
+    name = topic()
+    fill(broker.bootstrap, name, 50)
+    query = start(gated(subscribed(name), first=10).load())
+    monkeypatch.setattr(KafkaBytesGate, "follow", broken)
+    with attach(query, "1 s", "fixed", size=20_000, unit="bytes", journal=tmp_path / "j.jsonl") as handle:
+        until(lambda: sum(sizes(query)) == 50)
+        assert query.isActive
+    told = [event for event in handle.recording().events if "last ones stay" in event.details.get("why", "")]
+    assert len(told) == 1
 
 
 def test_a_unit_that_kafka_does_not_have_is_refused_and_rows_may_be_written_out(

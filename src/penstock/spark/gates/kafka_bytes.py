@@ -25,7 +25,8 @@ class KafkaBytesGate(KafkaGate):
     """A Kafka gate in bytes on the broker's disk: Spark is told the rows that come to them.
 
     Sizes of records are known from looks at the partitions' logs (see `ByteHistory`), so of records that still wait.
-    As the query moves on and records come, the same bytes are other rows: `follow` sets them anew. Before the first
+    As the query moves on and records come, the same bytes are other rows: `follow` sets them anew, for the next batch
+    already when one begins, since the end of that one may be told too late to count for the next. Before the first
     look, and where the broker tells no sizes, every row counts 1000 bytes, which is admission by rows.
     """
 
@@ -62,6 +63,11 @@ class KafkaBytesGate(KafkaGate):
     def see_sizes(self, sizes: str) -> None:
         """A look at the logs."""
         self.sizes.see(parse_sizes(sizes))
+
+    def see_planned(self, end: str | None) -> None:
+        """Where the batch that now begins will end, and so the next one begin."""
+        if end is not None:
+            self._at = parse_offsets(end)
 
     def inherit(self, before: KafkaBytesGate) -> None:
         """Go on with what was known in a former run: of what came meanwhile it tells more than the mean of the log."""
