@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from penstock.bench.kafka.broker import Broker, client
-from penstock.bench.kafka.produce import fill
+from penstock.bench.kafka.produce import Producer, fill
+from penstock.patterns import parse_arrivals
 from penstock.spark.attach import attach
 from penstock.spark.gates import KafkaBytesGate, KafkaGate
 from penstock.spark.reader import gated
@@ -26,6 +27,11 @@ def gate_of(handle: Handle) -> KafkaBytesGate:
     gate = handle._loop.gate
     assert isinstance(gate, KafkaBytesGate)
     return gate
+
+
+def in_turn(indices) -> list[bytes]:
+    """A thousand light ones, then a thousand heavy ones, and again."""
+    return [b"x" * (HEAVY if i // 1000 % 2 else LIGHT) for i in indices]
 
 
 @pytest.mark.parametrize("partitions", [1, 3])
@@ -146,6 +152,46 @@ def test_a_later_run_knows_what_came_while_the_query_was_down(
     # The first batch has the rows of before. By the mean of the log the rest would have 1200 bytes each.
     assert sizes(later)[0] <= 50_000 / LIGHT
     assert max(sizes(later)[1:]) <= 50_000 / HEAVY
+
+
+def test_kafka_and_files_share_one_budget_in_bytes(
+    spark, broker: Broker, topic, subscribed, incoming, start, sizes, until, tmp_path: Path
+) -> None:
+    name = topic(partitions=2)
+    fill(broker.bootstrap, name, 2000)
+    incoming.put(30)
+    records = gated(subscribed(name), first=10).load().selectExpr("CAST(value AS STRING) AS text")
+    files = incoming.load(gated(spark.readStream)).selectExpr("CAST(id AS STRING) AS text")
+    seen: list[str] = []
+
+    def each(df, batch_id: int) -> None:
+        seen.extend(row["text"] for row in df.collect())
+
+    query = start(records.union(files), each=each)
+    with attach(query, "1 s", "fixed", size=10_000, unit="bytes", journal=tmp_path / "j.jsonl") as handle:
+        until(lambda: sum(sizes(query)) == 2030)
+        query.stop()
+    assert sorted(seen) == sorted([*map(str, range(2000)), *map(str, range(1_000_000, 1_000_030))])
+    recording = handle.recording()
+    assert recording.header["unit"] == "bytes"
+    assert not [event for event in recording.events if "fault" in event.name]
+    assert all(sample.size <= 11_000 for sample in recording.samples if sample.batch_id > 2)
+
+
+def test_an_end_to_end_bound_waits_in_bytes_and_reads_every_record_once(
+    broker: Broker, topic, subscribed, start, sizes, until, tmp_path: Path
+) -> None:
+    name = topic(partitions=2)
+    query = start(gated(subscribed(name), first=100).load())
+    with attach(query, "<= 2 s end-to-end", unit="bytes", journal=tmp_path / "j.jsonl") as handle:
+        arrivals = parse_arrivals("constant:rate=500/s")
+        with Producer(broker.bootstrap, name, arrivals, count=5000, values_of=in_turn) as producer:
+            until(lambda: producer.produced == 5000)
+        until(lambda: sum(sizes(query)) == 5000)
+        query.stop()
+    recording = handle.recording()
+    assert not [event for event in recording.events if "fault" in event.name]
+    assert any(decision.decision.min_size for decision in recording.decisions)
 
 
 def test_a_fault_of_ours_is_told_once_and_every_record_is_read(
