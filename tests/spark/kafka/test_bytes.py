@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,6 +17,8 @@ from penstock.spark.gates import KafkaBytesGate, KafkaGate
 from penstock.spark.reader import gated
 
 if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
     from penstock.spark.handle import Handle
 
 LIGHT, HEAVY = 100, 10_000
@@ -47,6 +50,8 @@ def test_in_the_batch_where_large_records_begin_a_hundred_times_fewer_are_taken(
         seen.append([(row["partition"], row["offset"], row["bytes"]) for row in rows])
         # The one batch that runs until all is written; looks go on meanwhile.
         until(lambda: not (held[0] and batch_id))
+        # Long enough for the rows of the next one to be set, whatever else this machine does.
+        time.sleep(0.3)
 
     query = start(gated(subscribed(name), first=10).load(), each=each)
     budget = 500 * LIGHT
@@ -139,6 +144,11 @@ def test_a_later_run_knows_what_came_while_the_query_was_down(
     name = topic()
     fill(broker.bootstrap, name, 5000, lambda indices: [b"x" * LIGHT for _ in indices])
     df = gated(subscribed(name), first=10).load()
+
+    def after_a_look(batch: DataFrame, batch_id: int) -> None:
+        batch.count()
+        until(lambda: handle.active and sum(gate_of(handle).sizes.ends.values()) == 5600)
+
     query = start(df)
     with attach(query, "1 s", "fixed", size=50_000, unit="bytes", journal=tmp_path / "j.jsonl") as handle:
         until(lambda: sum(sizes(query)) == 5000)
@@ -146,7 +156,7 @@ def test_a_later_run_knows_what_came_while_the_query_was_down(
         query.stop()
         until(lambda: not handle.active)
         fill(broker.bootstrap, name, 600, lambda indices: [b"x" * HEAVY for _ in indices], first=5000)
-        later = start(df)
+        later = start(df, each=after_a_look)
         until(lambda: sum(sizes(later)) == 600)
         until(lambda: handle.active)
     # The first batch has the rows of before. By the mean of the log the rest would have 1200 bytes each.
