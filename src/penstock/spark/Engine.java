@@ -163,6 +163,11 @@ public class Engine {
     return offset == null ? null : String.valueOf(call(offset, "json"));
   }
 
+  /** The client with which a Kafka source asks for offsets; null before it was needed and after the query's end. */
+  public static Object ownAdmin(Object execution, int source) throws Exception {
+    return field(field(sources(execution)[source], "kafkaOffsetReader"), "_admin");
+  }
+
   /** Where each partition ended at these times, by the timestamps of its records; asked by the source's own client. */
   public static String endsAt(Object execution, int source, List timesMs, long timeoutMs) throws Exception {
     Object admin = call(field(sources(execution)[source], "kafkaOffsetReader"), "admin");

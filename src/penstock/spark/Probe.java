@@ -32,9 +32,14 @@ public class Probe extends SparkListener {
   private static final long HOLD_MS = 2000;
   private static final long LOOK_MS = 50;
   private static final long TELL_MS = 1000;
+  private static final long WEIGH_MS = 200;
+  private static final long WEIGH_TIMEOUT_MS = 5000;
+  private static final long WEIGH_RETRY_MS = 10000;
+  private static final int WEIGH_TRIES = 3;
   private final LinkedBlockingQueue events = new LinkedBlockingQueue(100000);
   private final ConcurrentHashMap watched = new ConcurrentHashMap();
   private final ConcurrentHashMap weighed = new ConcurrentHashMap();
+  private final ConcurrentHashMap weighers = new ConcurrentHashMap();
   private final ConcurrentHashMap followed = new ConcurrentHashMap();
   private final ConcurrentHashMap originals = new ConcurrentHashMap();
   private final HashMap running = new HashMap();
@@ -51,7 +56,16 @@ public class Probe extends SparkListener {
     watched.put(queryId, execution);
     boolean looks = false;
     for (int i = 0; i < Engine.sourceCount(execution); i++) {
-      looks |= Engine.hasEndOffsets(execution, i);
+      boolean kafka = Engine.hasEndOffsets(execution, i);
+      looks |= kafka;
+      if (kafka && weighedOf(queryId).contains(Integer.valueOf(i))) {
+        // A thread for each: a broker that does not answer must not keep the others waiting.
+        Weigher weigher = new Weigher(queryId, execution, i);
+        weighers.put(weigher.key, weigher);
+        Thread thread = new Thread(weigher, "penstock-bytes");
+        thread.setDaemon(true);
+        thread.start();
+      }
     }
     if (looks && looker == null) {
       looker = new Thread(new Looker(), "penstock-offsets");
@@ -65,7 +79,7 @@ public class Probe extends SparkListener {
     watched.remove(queryId, execution);
   }
 
-  /** From now on report the bytes of the files that a batch takes from this source. */
+  /** From now on report the bytes of the files that a batch takes from this source; of Kafka's logs, once watched. */
   public void weigh(String queryId, int source) {
     weighed.putIfAbsent(queryId, Collections.synchronizedSet(new HashSet()));
     ((Collection) weighed.get(queryId)).add(Integer.valueOf(source));
@@ -144,6 +158,9 @@ public class Probe extends SparkListener {
       job.put("start_ms", Long.valueOf(start.time()));
       running.put(Integer.valueOf(start.jobId()), job);
       Engine.snapshot(execution, Long.parseLong(batchId), job, weighedOf(queryId));
+      if (job.containsKey("sources") && !weighedOf(queryId).isEmpty()) {
+        planned(job);
+      }
     } catch (Throwable fault) {
       report(fault);
     }
@@ -174,6 +191,16 @@ public class Probe extends SparkListener {
     } catch (Throwable fault) {
       report(fault);
     }
+  }
+
+  /** Where the next batch will begin is known as soon as this one runs, and what it may take is known then too. */
+  private void planned(Map job) throws Exception {
+    Map map = new LinkedHashMap();
+    map.put("kind", "planned");
+    map.put("query", job.get("query"));
+    map.put("run", job.get("run"));
+    map.put("sources", job.get("sources"));
+    emit(map);
   }
 
   private void progressed(StreamingQueryListener.QueryProgressEvent event) throws Exception {
@@ -369,6 +396,78 @@ public class Probe extends SparkListener {
         }
         mine.put(Integer.valueOf(source), new Object[] {latest, now, Long.valueOf(told)});
       }
+    }
+  }
+
+  /**
+   * Looks at the sizes of a Kafka source's logs and tells when they change, as long as its run is watched. The broker
+   * is asked for a tenth of the time at most. Where it never told them, the third failure is the last and is told.
+   */
+  private class Weigher implements Runnable {
+    final String key;
+    private final String queryId;
+    private final Object execution;
+    private final int source;
+    private final LogSizes sizes;
+
+    Weigher(String queryId, Object execution, int source) {
+      this.queryId = queryId;
+      this.execution = execution;
+      this.source = source;
+      this.key = queryId + " " + source;
+      this.sizes = new LogSizes(execution, source);
+    }
+
+    public void run() {
+      String last = null;
+      int failures = 0;
+      long pauseMs = LOOK_MS;
+      long beforeMs = 0;
+      try {
+        while (watched.get(queryId) == execution && weighers.get(key) == this) {
+          Thread.sleep(pauseMs);
+          long beganMs = System.currentTimeMillis();
+          try {
+            String now = sizes.look(WEIGH_TIMEOUT_MS);
+            if (now != null) {
+              failures = 0;
+              if (!now.equals(last)) {
+                tell("sizes", now);
+              }
+              last = now;
+            }
+            long tookMs = System.currentTimeMillis() - beganMs;
+            // One slow look is a pause of this machine's, and no reason to look away.
+            pauseMs = now == null ? LOOK_MS : Math.max(WEIGH_MS, 10 * Math.min(tookMs, beforeMs));
+            beforeMs = tookMs;
+          } catch (InterruptedException end) {
+            throw end;
+          } catch (Throwable fault) {
+            failures++;
+            pauseMs = Math.min(WEIGH_MS << Math.min(failures, 10), WEIGH_RETRY_MS);
+            if (failures == WEIGH_TRIES) {
+              tell("error", String.valueOf(fault));
+              if (last == null) {
+                return;
+              }
+            }
+          }
+        }
+      } catch (Throwable fault) {
+        report(fault);
+      } finally {
+        weighers.remove(key, this);
+      }
+    }
+
+    private void tell(String what, String text) throws Exception {
+      Map map = new LinkedHashMap();
+      map.put("kind", "bytes");
+      map.put("query", queryId);
+      map.put("run", String.valueOf(Engine.call(execution, "runId")));
+      map.put("source", Integer.valueOf(source));
+      map.put(what, text);
+      emit(map);
     }
   }
 

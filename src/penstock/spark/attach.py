@@ -53,10 +53,12 @@ def attach(
 
     `controller` and `settings` are as in `penstock list controllers` (`step="5%"`, `sample=5`, `min_size=100`, ...).
     `size` is the size to begin with; by default the one that this query's journal ended with, or else the limit now in
-    force. `unit` is for files: "files" or "bytes". `max_lag` ("30 min") is the age that no item may reach: near it more
-    is admitted, whatever the latency; on Kafka the topic's retention is such an age by itself. `observe=True` records
-    what would be decided and applies nothing. `journal` is the file of samples and decisions, by default one for each
-    query under `~/.local/state/penstock`.
+    force. `unit` is what sizes count: "rows" or "bytes" on Kafka, "files" or "bytes" on files. In bytes it is known how
+    large the items are that still wait, and fewer of them are admitted in the batch where large ones begin; those of
+    Kafka are on the broker's disk, and its client needs the right to describe the cluster. `max_lag` ("30 min") is the
+    age that no item may reach: near it more is admitted, whatever the latency; on Kafka the topic's retention is such
+    an age by itself. `observe=True` records what would be decided and applies nothing. `journal` is the file of samples
+    and decisions, by default one for each query under `~/.local/state/penstock`.
 
     The handle follows the query: where the same query (the same checkpoint) is started again in this application, its
     new run is gated from the first batch on. `detach()`, or the end of the `with` block, gives the user's own limits

@@ -15,12 +15,13 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from penstock.errors import PenstockError, UnsupportedError
 from penstock.journal import Journal, Recording, read
-from penstock.loop import Loop
+from penstock.loop import Gate, Loop
 from penstock.metrics import summarise
 from penstock.sample import BatchSample, Decision
 from penstock.slo import Slo
 from penstock.spark.faults import hint
-from penstock.spark.gates import KafkaGate, SourceGate, SplitGate, WorkloadGate, gates_of
+from penstock.spark.gates import KafkaBytesGate, KafkaGate, SourceGate, SplitGate, WorkloadGate, gates_of
+from penstock.spark.gates.kafka_bytes import NOMINAL_BYTES
 from penstock.spark.jvm import LiveQuery
 from penstock.spark.monitor import Monitor
 from penstock.spark.progress import Progress, parse_job_end, parse_progress
@@ -138,12 +139,19 @@ class Handle:
                 self._progress(parse_progress(event["progress"], event.get("files") or ()), began_s)
             elif kind == "offsets":
                 self._see_ends(event)
+            elif kind == "bytes":
+                self._see_sizes(event)
+            elif kind == "planned":
+                for gate in _in_bytes(self._loop.gate):
+                    gate.see_planned(event["sources"][gate.source]["end"])
             elif kind == "terminated":
                 if event.get("error"):
                     self._failed(str(event["error"]))
                 self._end("the query has stopped")
             elif kind == "fault":
                 self._loop.journal.event("monitor-fault", error=event.get("error"))
+            if kind in ("planned", "job", "progress", "bytes"):
+                self._follow_sizes()
 
     def on_started(self, query: StreamingQuery) -> None:
         """The query runs again: close the loop around the new run."""
@@ -159,6 +167,8 @@ class Handle:
                 log.warning("penstock: a later run of %s is left alone: %s", self._live.name or self._live.id, error)
                 self._end(str(error), for_good=True)
                 return
+            for old, new in zip(_in_bytes(self._loop.gate), _in_bytes(gate), strict=False):
+                new.inherit(old)
             self.query, self._live, self._sampler = query, live, sampler
             self._asked_broker = False
             self._over.clear()
@@ -244,6 +254,32 @@ class Handle:
                 same_ms = event.get("same_until_ms")
                 gate.see_ends(event["latest"], event["at_ms"] / 1e3, None if same_ms is None else same_ms / 1e3)
 
+    def _follow_sizes(self) -> None:
+        for gate in _in_bytes(self._loop.gate):
+            try:
+                gate.follow()
+            except Exception as fault:
+                # Told once: it is tried five times a second.
+                self._say_once("gate-fault", f"the rows of the next batch were not set, the last ones stay: {fault!r}")
+
+    def _see_sizes(self, event: dict[str, Any]) -> None:
+        for gate in _in_bytes(self._loop.gate):
+            if gate.source != event["source"]:
+                continue
+            if "sizes" in event:
+                gate.see_sizes(event["sizes"])
+                continue
+            meanwhile = (
+                "new records count as large as the last ones that were seen"
+                if gate.sizes.known
+                else f"a row counts {NOMINAL_BYTES:,.0f} bytes, so that admission is by rows; give its client the "
+                "right to describe the cluster, or leave unit out"
+            )
+            self._say_once(
+                "bytes-unknown",
+                f"the broker does not tell the size of the topic's logs: {meanwhile}: {event['error']}"[:700],
+            )
+
     def _ask_broker(self, gates: Sequence[KafkaGate]) -> None:
         """What the guard must know: how long the broker keeps what is not read, and how old that is by now."""
         for gate in gates:
@@ -316,3 +352,7 @@ class Handle:
             if for_good:
                 self._monitor.unfollow(self._live, self)
         self._over.set()
+
+
+def _in_bytes(gate: Gate) -> list[KafkaBytesGate]:
+    return [each for each in gates_of(gate) if isinstance(each, KafkaBytesGate)]

@@ -21,14 +21,15 @@ _ASK_MS = 10_000
 
 
 class Bridge:
-    """The two classes of ours in the JVM: the probe, which listens, and the engine's inner parts by reflection."""
+    """The classes of ours in the JVM: the probe, which listens, the engine's inner parts and Kafka's by reflection."""
 
     def __init__(self, context: SparkContext) -> None:
         assert context._jvm is not None
         loader = context._jvm.java.lang.Thread.currentThread().getContextClassLoader()
         engine = _compiled(context, "Engine", loader)
         self.engine = _instance(context, engine)
-        self.probe = _instance(context, _compiled(context, "Probe", engine.getClassLoader()))
+        sizes = _compiled(context, "LogSizes", engine.getClassLoader())
+        self.probe = _instance(context, _compiled(context, "Probe", sizes.getClassLoader()))
         context._jsc.sc().listenerBus().addToQueue(self.probe, "penstock")
 
     def query(self, query_id: str, run_id: str) -> StreamingQuery | None:
@@ -124,7 +125,7 @@ class LiveQuery:
         self._engine.setLimit(self._execution, source, limit)
 
     def measure_bytes(self, source: int) -> None:
-        """From the next batch on, tell the bytes of the files that it takes."""
+        """From the next batch on, tell the bytes of the files that it takes; of Kafka, those of its logs."""
         self._probe.weigh(self.id, source)
 
     def user_limit(self, source: int, remembered: str | None) -> Any:

@@ -60,6 +60,11 @@ class OffsetHistory:
         """Topics and partitions at the last look."""
         return tuple(self._ends[-1]) if self._ends else ()
 
+    @property
+    def ends(self) -> Ends:
+        """The ends at the last look."""
+        return self._ends[-1] if self._ends else {}
+
     def see(self, at_s: float, ends: Ends, same_until_s: float | None = None) -> None:
         """A look at the ends; `same_until_s` is when they were last seen as in the look before."""
         if not ends:

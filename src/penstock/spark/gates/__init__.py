@@ -3,8 +3,19 @@
 from penstock.spark.gates.choose import check_unit, gate_for, gates_of
 from penstock.spark.gates.files import FileGate
 from penstock.spark.gates.kafka import KafkaGate
+from penstock.spark.gates.kafka_bytes import KafkaBytesGate
 from penstock.spark.gates.protocol import SourceGate
 from penstock.spark.gates.split import SplitGate
 from penstock.spark.gates.workload import WorkloadGate
 
-__all__ = ["FileGate", "KafkaGate", "SourceGate", "SplitGate", "WorkloadGate", "check_unit", "gate_for", "gates_of"]
+__all__ = [
+    "FileGate",
+    "KafkaBytesGate",
+    "KafkaGate",
+    "SourceGate",
+    "SplitGate",
+    "WorkloadGate",
+    "check_unit",
+    "gate_for",
+    "gates_of",
+]

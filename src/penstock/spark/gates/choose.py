@@ -6,6 +6,7 @@ from penstock.errors import BadInputError, UnsupportedError
 from penstock.loop import Gate
 from penstock.spark.gates.files import FileGate
 from penstock.spark.gates.kafka import KafkaGate
+from penstock.spark.gates.kafka_bytes import KafkaBytesGate
 from penstock.spark.gates.protocol import SourceGate
 from penstock.spark.gates.split import SplitGate
 from penstock.spark.gates.workload import WorkloadGate
@@ -16,7 +17,8 @@ from penstock.spark.mailbox import Mailbox
 def gate_for(query: LiveQuery, unit: str | None = None) -> SourceGate:
     """The gate that fits a running query's sources; an error that says what to do where there is none.
 
-    `unit` is for files: "files" or "bytes", by default what the user's own limit counts.
+    `unit` is "files" or "bytes" for files, by default what the user's own limit counts; "rows" or "bytes" for Kafka, by
+    default rows. Our own source counts rows or, where it was made to, cost.
     """
     check_unit(unit)
     gates = [_gate(query, index, unit) for index in range(len(query.sources))]
@@ -25,8 +27,8 @@ def gate_for(query: LiveQuery, unit: str | None = None) -> SourceGate:
 
 def check_unit(unit: object) -> None:
     """Refuse what no source counts in."""
-    if unit not in (None, "files", "bytes"):
-        raise BadInputError("unit", unit, "not a unit of a source", "write files or bytes, or leave it out")
+    if unit not in (None, "rows", "files", "bytes"):
+        raise BadInputError("unit", unit, "not a unit of a source", "write rows, files or bytes, or leave it out")
 
 
 def gates_of(gate: Gate) -> tuple[Gate, ...]:
@@ -40,16 +42,20 @@ def _gate(query: LiveQuery, index: int, unit: str | None) -> SourceGate:
     if source.kind == "FileStreamSource":
         counted = "bytes" if "maxbytespertrigger" in options else "files"
         return FileGate(query, index, query.user_limit(index, options.get("penstock.files")), unit or counted)
-    if unit is not None:
-        raise UnsupportedError(f"{source.text} is limited in rows only; leave unit out")
     if source.kind == "KafkaMicroBatchStream":
+        if unit == "files":
+            raise BadInputError("unit", unit, "not a unit of Kafka", "write rows or bytes, or leave it out")
         remembered = options.get("penstock.rows")
         limit = None if remembered is None else remembered if remembered == "none" else f"rows:{remembered}"
-        return KafkaGate(query, index, query.user_limit(index, limit))
+        kind = KafkaBytesGate if unit == "bytes" else KafkaGate
+        return kind(query, index, query.user_limit(index, limit))
     if source.kind.startswith("PythonMicroBatchStream") and "mailbox" in options:
+        admit = options.get("admit", "rows")
+        if unit not in (None, admit):
+            raise BadInputError("unit", unit, f"this workload is admitted by {admit}", "leave it out")
         limit = options.get("penstock.rows", options.get("maxrowspertrigger", "none"))
         user_limit = None if limit == "none" else float(limit)
-        return WorkloadGate(query, Mailbox(options["mailbox"]), index, user_limit, options.get("admit", "rows"))
+        return WorkloadGate(query, Mailbox(options["mailbox"]), index, user_limit, admit)
     raise UnsupportedError(
         f"{source.text} ({source.kind}) has no admission control that Penstock knows: read Kafka or files, or replay "
         "a workload with penstock.read_workload; an unknown limit could make a source read everything at once"

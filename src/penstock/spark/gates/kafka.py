@@ -13,11 +13,11 @@ from penstock.spark.progress import SourceRange
 from penstock.spark.reader import FIRST_ROWS
 from penstock.spark.sampler import Admitted
 
-_MOST_ROWS = 2**53
+MOST_ROWS = 2**53
 
 
 class KafkaGate:
-    """The engine gate of a Kafka source, in rows: Kafka has no limit in bytes, and reads all at an unknown one.
+    """The engine gate of a Kafka source, in rows: Spark knows no other limit for Kafka, and reads all at one.
 
     Spark shares a limit over the partitions by their backlog and rounds down, to one row at least. A minimum waits for
     that many rows, or for a delay that Spark counts from the last batch on: for a query that keeps up that is also the
@@ -36,7 +36,7 @@ class KafkaGate:
 
     def apply(self, decision: Decision) -> None:
         """Set `maxRows`, and `minRows` where the decision waits for more."""
-        most = min(max(math.floor(decision.size), 1), _MOST_ROWS)
+        most = min(max(math.floor(decision.size), 1), MOST_ROWS)
         if not decision.min_size or decision.max_wait_s is None or self._query.available_now:
             self._query.set_rows(self.source, most)
             return

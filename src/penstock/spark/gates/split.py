@@ -119,7 +119,7 @@ class SplitGate:
 
     def _awaited(self, source: int, admitted: Admitted) -> float:
         """What a source should have next, in the gate's unit; where sizes are in cost, backlogs are in rows."""
-        if admitted.rows:
+        if admitted.rows and self.unit == "cost":
             self._size_a_row[source] = admitted.size / admitted.rows
         if admitted.backlog is None:
             self._left[source] = None
