@@ -166,9 +166,9 @@ class Predictive:
         if self._beyond >= _BEYOND_REACH and not self._told:
             self._told = True
             self._news = (
-                f"a batch takes about {shown(fixed)} whatever its size, and {self.slo} is asked for: no size meets that, "
-                "and batches stay small; ask for more, or make a batch cheaper (fewer partitions of state, fewer sources "
-                "and sinks, penstock.configure)"
+                f"a batch takes about {shown(fixed)} whatever its size, and {self.slo} is asked for: no size meets "
+                "that, and batches stay small; ask for more, or make a batch cheaper (fewer partitions of state, fewer "
+                "sources and sinks, penstock.configure)"
             )
 
     def _for_rate(self, sample: BatchSample, value: float, fixed: float) -> tuple[float, str]:
