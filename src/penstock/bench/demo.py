@@ -21,7 +21,6 @@ SPEC = RunSpec(
     app="military",
     size_class="test",
     slo="1 s ± 10%",
-    controller="pmbaf",
     cost="wave:min=500,max=3k,period=150k",
 )
 LIMIT_S = 60.0

@@ -51,7 +51,7 @@ class RunSpec:
     app: str
     size_class: str = "small"
     slo: str = "1 s ± 10%"
-    controller: str = "pmbaf"
+    controller: str = controllers.DEFAULT
     settings: Mapping[str, Any] = field(default_factory=dict)
     arrivals: str | None = None
     cost: str = "thesis"

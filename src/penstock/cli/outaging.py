@@ -17,6 +17,7 @@ from penstock.bench.results_page import replace_section
 from penstock.cli.running import WRONG_OUTPUT
 from penstock.cli.tables import console_here
 from penstock.cli.watch import stdout_to_stderr
+from penstock.control.registry import DEFAULT
 from penstock.units import parse_count, parse_duration_s
 
 
@@ -26,7 +27,7 @@ def outage_command(
         str, typer.Option(help="What goes on arriving meanwhile, in records a second.")
     ] = "constant:rate=500/s",
     slo: Annotated[str, typer.Option(help="The objective of a batch.")] = "5 s ± 10%",
-    controllers: Annotated[str, typer.Option(help="Who drains; plain is Spark alone.")] = "plain,pmbaf",
+    controllers: Annotated[str, typer.Option(help="Who drains; plain is Spark alone.")] = f"plain,{DEFAULT}",
     rounds: Annotated[int, typer.Option(help="How often each of them does.")] = 3,
     after: Annotated[str, typer.Option(metavar="TIME", help="How long to go on once it has caught up.")] = "15s",
     out: Annotated[Path | None, typer.Option(metavar="DIR", help="Keep the journals here.")] = None,

@@ -19,6 +19,7 @@ from penstock.bench.run import RunSpec, RunState, Tick, prepare, run
 from penstock.cli.tables import console_here, summary_table
 from penstock.cli.views import SilentView, view_of
 from penstock.cli.watch import INTERRUPTED, Job, stderr_kept, stdout_to_stderr, watch
+from penstock.control.registry import DEFAULT
 from penstock.errors import BadInputError
 from penstock.journal import read
 from penstock.slo import Slo
@@ -34,7 +35,7 @@ def run_command(
     slo: Annotated[
         str, typer.Option(help="The objective: '1 s ± 10%', '<= 2 s', 'p99 <= 2 s', '>= 50k/s', '1 s & >= 20k/s'.")
     ] = "1 s ± 10%",
-    controller: Annotated[str, typer.Option(help="Who decides; `penstock list controllers` names them.")] = "pmbaf",
+    controller: Annotated[str, typer.Option(help="Who decides; `penstock list controllers` names them.")] = DEFAULT,
     settings: Annotated[
         list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="A setting of the controller; repeatable.")
     ] = None,

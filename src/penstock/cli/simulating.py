@@ -11,13 +11,14 @@ import typer
 from penstock.cli.comparing import parse_times, whole
 from penstock.cli.running import parse_settings
 from penstock.cli.tables import console_here, names_table, summary_table
+from penstock.control.registry import DEFAULT
 from penstock.errors import BadInputError
 from penstock.units import format_count, format_duration, parse_count
 
 
 def simulate_command(
     plant: Annotated[str, typer.Option(help="thesis, spark, or a file from `penstock fit-plant`.")] = "thesis",
-    controller: Annotated[str, typer.Option(help="Who decides; also oracle and oracle-causal.")] = "pmbaf",
+    controller: Annotated[str, typer.Option(help="Who decides; also oracle and oracle-causal.")] = DEFAULT,
     slo: Annotated[
         str | None, typer.Option(help="The objective. Default: '3 ms ± 5%' on thesis, '1 s ± 10%' elsewhere.")
     ] = None,

@@ -21,6 +21,8 @@ from penstock.errors import BadInputError, PenstockError
 from penstock.slo import Metric, Slo
 
 GROUP = "penstock.controllers"
+DEFAULT = "predictive"
+"""Who decides where the user names nobody."""
 COMMON = {
     "sample": "decide on the mean of so many samples",
     "warm_up": "true: multiply the size until the target is near",

@@ -44,7 +44,7 @@ class SimSpec:
     """
 
     plant: str = "thesis"
-    controller: str = "pmbaf"
+    controller: str = registry.DEFAULT
     settings: Mapping[str, Any] = field(default_factory=dict)
     slo: str = DEFAULT_SLO["thesis"]
     items: int | None = None

@@ -32,7 +32,7 @@ WARM_UP_BATCHES = 2
 def attach(
     query: StreamingQuery,
     slo: Slo | str,
-    controller: str = "pmbaf",
+    controller: str = registry.DEFAULT,
     *,
     size: float | None = None,
     unit: str | None = None,

@@ -35,7 +35,7 @@ _OPTIONS = ("unit", "max_lag", "observe", "warm_up_batches", "patience", "labels
 def attach_all(
     spark: SparkSession,
     slo: Slo | str,
-    controller: str = "pmbaf",
+    controller: str = registry.DEFAULT,
     *,
     names: str | Sequence[str] | None = None,
     first_rows: int = FIRST_ROWS,

@@ -48,7 +48,7 @@ class OutageSpec:
     records: int = 1_000_000
     arrivals: str = "constant:rate=500/s"
     slo: str = "5 s ± 10%"
-    contenders: Sequence[str] = (PLAIN, "pmbaf")
+    contenders: Sequence[str] = (PLAIN, registry.DEFAULT)
     rounds: int = 3
     first: int = 1000
     partitions: int = 4
