@@ -22,7 +22,6 @@ _HOW_BOTH = "write one latency and one throughput, the more important first, e.g
 _PLUS_MINUS = re.compile(r"±|\+\s*/?\s*-")
 _AND = re.compile(r"&|\band\b", re.IGNORECASE)
 _PERCENTILE = re.compile(r"p\s*(\d+(?:\.\d+)?)\b\s*", re.IGNORECASE)
-_SIGNS = (("<=", "at_most"), ("≤", "at_most"), (">=", "at_least"), ("≥", "at_least"))
 _LATENCY_OF = re.compile(r"\s+(end[-_ ]to[-_ ]end|e2e|processing)\s*$", re.IGNORECASE)
 
 
@@ -40,6 +39,9 @@ class Kind(StrEnum):
     HOLD = "hold"
     AT_MOST = "at_most"
     AT_LEAST = "at_least"
+
+
+_SIGNS = (("<=", Kind.AT_MOST), ("≤", Kind.AT_MOST), (">=", Kind.AT_LEAST), ("≥", Kind.AT_LEAST))
 
 
 class Verdict(StrEnum):
@@ -104,6 +106,9 @@ class Slo:
     def _check_also(self, also: Slo) -> None:
         if also.also is not None:
             raise BadInputError("slo", f"{self}", "more than two objectives", _HOW_BOTH)
+        if also.share is not None:
+            reason = "a percentile is learned from what misses it, and cannot give way to another"
+            raise BadInputError("slo", f"{self}", reason, f"write '{also} & {self.plain}'")
         if (self.metric is Metric.THROUGHPUT) is (also.metric is Metric.THROUGHPUT):
             which = "throughputs" if self.metric is Metric.THROUGHPUT else "latencies"
             raise BadInputError("slo", f"{self}", f"two {which}", _HOW_BOTH)
@@ -132,7 +137,7 @@ class Slo:
         kind = Kind.HOLD
         for sign, bound in _SIGNS:
             if body.startswith(sign):
-                kind, body = Kind(bound), body[len(sign) :].strip()
+                kind, body = bound, body[len(sign) :].strip()
                 break
         value, *tolerances = (part.strip() for part in _PLUS_MINUS.split(body))
         if not value or len(tolerances) > 1:

@@ -229,10 +229,41 @@ def test_a_target_below_the_fixed_time_is_told_once_and_met_as_well_as_can_be() 
     controller = Predictive(SLO, 1000)
     seen = [(sample, controller.news()) for sample in run(controller, lambda _: 1e-3, 80, fixed_s=1.6, noise=0.03)]
     (told,) = (text for _, text in seen if text)
-    assert "whatever its size" in told
+    assert "no size meets it" in told
     assert seen[-1][0].processing_s < 1.8
 
 
 def test_a_target_within_reach_is_no_news() -> None:
     controller = Predictive(SLO, 1000)
     assert not any(controller.news() for _ in run(controller, lambda _: 1e-3, 80, fixed_s=0.8, noise=0.05))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_bound_near_the_fixed_time_is_not_answered_with_batches_of_one(seed: int) -> None:
+    plant = LinearPlant(overhead_s=0.6, per_item_s=5e-4, noise=0.15, seed=seed)
+    controller = registry.create("predictive", Slo.parse("<= 1 s"), 1000, live=True)
+    samples = [sample for sample, _ in closed_loop(controller, plant, 600, 0)][-200:]
+    assert sorted(sample.size for sample in samples)[100] > 100
+    assert sum(sample.processing_s > 1 for sample in samples) <= 24
+
+
+def test_a_fixed_time_that_comes_later_is_told_too() -> None:
+    controller = Predictive(SLO, 1000)
+    told = []
+    for number in range(200):
+        size = max(round(controller.size), 1)
+        controller.decide(BatchSample(number, size, size, (0.2 if number < 40 else 1.6) + size * 1e-3))
+        told.append(controller.news())
+    (text,) = (each for each in told if each)
+    assert "no size meets it" in text
+
+
+def test_a_limit_on_the_change_does_not_make_it_forget() -> None:
+    controller = Predictive(SLO, 1000)
+    learned = list(run(controller, lambda number: (1e-3, 1.3e-3)[number // 5 % 2], 65))
+    assert SLO.holds(learned[-1].processing_s)
+    controller.decide(BatchSample(30, 800, 800, 3.0))
+    # A wrapper allows no more than to halve it.
+    controller.size = 400.0
+    controller.decide(BatchSample(31, 400, 400, 0.6))
+    assert SLO.holds(0.2 + controller.size * 1e-3)

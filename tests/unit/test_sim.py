@@ -18,8 +18,8 @@ from penstock.sim.run import SimRun, SimSpec, prepare, simulate
 from penstock.sim.thesis import latency_s
 from penstock.slo import Slo
 
-QUICK = SimSpec(items=20_000)
-SPARK = SimSpec(plant="spark", slo="1 s ± 10%", items=300_000)
+QUICK = SimSpec(controller="pmbaf", items=20_000)
+SPARK = SimSpec(plant="spark", controller="pmbaf", slo="1 s ± 10%", items=300_000)
 IN_KERNEL = [
     ("fixed", {}),
     ("faf", {"step": 5}),
@@ -149,7 +149,7 @@ def test_the_steady_state_of_the_pipeline_is_the_formula_of_its_latency():
     assert ended_s - began_s == pytest.approx(latency_s(plant, 20, 3.0))
 
 
-@pytest.mark.parametrize("spec", [SimSpec(items=50_000), replace(SPARK, items=1_500_000)])
+@pytest.mark.parametrize("spec", [replace(QUICK, items=50_000), replace(SPARK, items=1_500_000)])
 def test_no_controller_beats_the_oracles_it_should_not_beat(spec: SimSpec):
     def hits(controller: str, tolerance: float) -> float:
         runs = [simulate(replace(spec, controller=controller, seed=seed)) for seed in (1, 2, 3)]
@@ -264,3 +264,33 @@ def test_the_simulator_agrees_with_the_loop_written_naively(controller: str, del
     run = simulate(prepared.spec)
     assert [items for items, _, _ in naive] == run.items.tolist()
     assert [ended_s for _, _, ended_s in naive] == pytest.approx(run.ended_s.tolist(), rel=1e-9)
+
+
+def test_admitted_by_cost_a_change_of_load_is_met_in_the_batch_where_it_happens() -> None:
+    by_rows = replace(SPARK, controller="predictive", cost="binary:min=256,max=7525,period=100k", items=600_000)
+    rows, cost = simulate(by_rows).metrics(), simulate(replace(by_rows, admit="cost")).metrics()
+    assert (cost.i_slh or 0.0) > (rows.i_slh or 0.0) + 10
+    assert (cost.mad_d or 0.0) < (rows.mad_d or 0.0) / 2
+
+
+def test_every_item_is_admitted_once_by_cost_too() -> None:
+    spec = replace(SPARK, admit="cost", arrivals="wave:min=2k,max=9k,period=30s", items=60_000)
+    assert simulate(spec).items.sum() == 60_000
+    assert simulate(replace(spec, slo="<= 5 s end-to-end")).items.sum() == 60_000
+
+
+def test_a_fixed_cost_admits_as_many_items_as_fit_and_at_least_one() -> None:
+    spec = replace(SPARK, controller="fixed", cost="binary:min=256,max=7525,period=10k", items=20_000, admit="cost")
+    plant = load_plant("spark")
+    declared = 256 + plant.an_item_s / plant.volume_s
+    run = simulate(replace(spec, size=10.5))
+    assert run.items[0] == 10
+    assert simulate(replace(spec, size=1.0)).items.max() == 1
+    assert run.loads[0] * run.items[0] + 10 * (declared - 256) == pytest.approx(10 * declared)
+
+
+def test_admission_in_another_unit_is_refused() -> None:
+    with pytest.raises(BadInputError, match="write rows or cost"):
+        simulate(replace(SPARK, admit="bytes"))
+    with pytest.raises(BadInputError, match="oracle has no settings"):
+        simulate(replace(SPARK, controller="oracle", admit="cost"))

@@ -32,7 +32,7 @@ RATE = Slo(20_000.0, kind=Kind.AT_LEAST, metric=Metric.THROUGHPUT)
         ("p99.9<=500ms end-to-end", Slo(0.5, kind=Kind.AT_MOST, metric=Metric.END_TO_END, share=0.999)),
         ("1 s ± 10% & >= 20k/s", Slo(1.0, also=RATE)),
         ("1 s and >= 20k/s", Slo(1.0, also=RATE)),
-        (">= 20k/s & p50 <= 1 s", replace(RATE, also=Slo(1.0, kind=Kind.AT_MOST, share=0.5))),
+        ("p50 <= 1 s & >= 20k/s", Slo(1.0, kind=Kind.AT_MOST, share=0.5, also=RATE)),
     ],
 )
 def test_objectives_as_people_write_them(text: str, slo: Slo) -> None:
@@ -43,6 +43,7 @@ NO_OBJECTIVES = """
 fast | 1 | 1 s ± 10 | 1 s ± 5% ± 6% | 0 s | -1 s | 1 s ± 0% | 1 s ± 100% | >= 2 s | <= 50k/s | >= 50k/s e2e | <= | < 1 s
 | 1__0 s | 1e999 s | p99 | p99 2 s | p99 1 s ± 10% | p99 >= 5k/s | p0 <= 1 s | p100 <= 1 s | p101 <= 1 s | p <= 1 s
 | p99 p95 <= 1 s | 1 s & | & 1 s | & | 1 s & <= 2 s | >= 5k/s & 6k/s | 1 s & >= 5k/s & <= 2 s | 1 s & fast
+| >= 20k/s & p50 <= 1 s
 """
 
 
@@ -68,7 +69,7 @@ rates = st.builds(
     st.sampled_from([Kind.HOLD, Kind.AT_LEAST]),
 )
 both = st.builds(lambda first, also: replace(first, also=also), latencies, rates) | st.builds(
-    lambda first, also: replace(first, also=also), rates, latencies
+    lambda first, also: replace(first, also=replace(also, share=None)), rates, latencies
 )
 slos = latencies | rates | both
 

@@ -67,9 +67,6 @@ def _objectives(summaries: Sequence[Summary]) -> Iterable[tuple[str, list[str], 
         yield "also B-SLH", [percent(each and each["b_slh"]) for each in second], f"batches with {known[0]['slo']}"
         yield "also I-SLH", [percent(each and each["i_slh"]) for each in second], "items in such batches"
         yield "both B-SLH", [percent(each and each["both"]["b_slh"]) for each in second], "batches that met both"
-    ranked = [each and each["percentile"] for each in second]
-    if names := [each["name"] for each in ranked if each]:
-        yield f"also {names[0]}", [_kept(each) for each in ranked], "of batches, of the second objective"
 
 
 def _kept(percentile: Mapping[str, Any] | None) -> str:

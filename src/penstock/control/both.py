@@ -9,7 +9,7 @@ from penstock.control.protocol import Controller
 from penstock.control.reading import measure_name, usable_value
 from penstock.control.scaled import Scaled
 from penstock.control.size import clamp
-from penstock.control.wrappers import Wrapper
+from penstock.control.wrappers import Wrapper, took_all
 from penstock.errors import BadInputError
 from penstock.sample import BatchSample, Decision
 from penstock.slo import Kind, Metric, Slo
@@ -88,7 +88,7 @@ class Both(Wrapper):
         factor = math.exp(self._moved if self.slo.metric is Metric.THROUGHPUT else -self._moved)
         longest_s = self.slo.target if self.slo.metric is Metric.END_TO_END else math.inf
         decision = self._scaled.decide(self.inner, sample, factor, longest_s)
-        if second is not None and not _scarce(sample, before):
+        if second is not None and not took_all(sample, before):
             self._judge(first, second, wanted, ratio, decision.size / before)
         if not self._moved:
             return decision
@@ -199,10 +199,3 @@ def _room(slo: Slo) -> tuple[float, float]:
         return 0.0, 0.0
     low, high = math.log1p(-_ROOM * slo.tolerance), math.log1p(_ROOM * slo.tolerance)
     return -_FAR if slo.kind is Kind.AT_MOST else low, _FAR if slo.kind is Kind.AT_LEAST else high
-
-
-def _scarce(sample: BatchSample, limit: float) -> bool:
-    """Whether the batch took all there was, which is less than it might have: what it shows is for want of data."""
-    if sample.backlog is None:
-        return sample.size < limit / 2
-    return sample.size < math.floor(limit) and sample.backlog <= 0

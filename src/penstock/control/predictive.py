@@ -42,8 +42,12 @@ _WORTH_SAYING = 0.05
 _FAR_OFF = 0.5
 # Of the first batches nobody can say that the load has changed: nothing was known yet.
 _FIRST = 3
-# So many batches in a row the fixed time was beyond the objective, before anybody is told.
+# So many of the smallest batches in a row were beyond the objective, before anybody is told.
 _BEYOND_REACH = 10
+# A batch of so few items is as small as any.
+_FEW = 2.5
+# After so many batches of few items, one of twice as many is tried where time is left.
+_FEW_TO_VARY, _UNVARIED = 10.0, 10
 _ELSEWHERE = 1.5
 _TIMES_S = (1e-9, 1e12)
 
@@ -105,6 +109,7 @@ class Predictive:
         self._mismatches = array("d", [0.0, *[_MISMATCH] * (_MOST_LAG - 1)])
         self._lag = 1
         self._beyond = 0
+        self._unvaried = 0
         self._told = False
         self._news: str | None = None
 
@@ -115,8 +120,9 @@ class Predictive:
 
     @size.setter
     def size(self, size: float) -> None:
-        # A wrapper that corrects a decision leaves the size about where it was; who moves it elsewhere knows better.
-        self._moved = not 1 / _ELSEWHERE < size / self._before < _ELSEWHERE
+        # A wrapper that corrects a decision ends between the old and the new size; who moves it elsewhere knows better.
+        low, high = min(self._before, self._size), max(self._before, self._size)
+        self._moved = not low / _ELSEWHERE < size < high * _ELSEWHERE
         self._size = size
         if self._decided:
             self._decided[-1] = size
@@ -133,17 +139,21 @@ class Predictive:
         if self._overhead is None:
             # A throughput has no time of its own to measure others by: that of the first batch is one.
             self._overhead = Overhead(took if rate else self.slo.aim)
-        self._overhead.learn(size, took)
+        self._overhead.learn(size, took, self._level.noise)
         fixed = self._overhead.fixed
         if self._moved:
             self._level.start_over()
             self._moved = False
-        error = self._level.error(size, took, fixed)
         news = self._level.learn(size, took, fixed)
         if self.cycles and not rate:
-            self._cycle.learn(sample.size, self._work(size, took, fixed) * sample.size / size, fixed, error)
+            self._cycle.learn(sample.size, self._work(size, took, fixed) * sample.size / size, fixed, self._level.error)
         before = self._before = self._size
-        planned, why = self._for_rate(sample, value, fixed) if rate else self._for_latency(fixed)
+        if rate:
+            planned, why = self._for_rate(sample, value, fixed)
+        else:
+            planned, why = self._for_latency(fixed)
+            self._see_reach(sample, value, fixed)
+            planned = self._tried(sample, value, planned)
         most = max(_GROWTH * max(self._sizes), before)
         if news is not News.RETURNED and planned > most:
             planned = most
@@ -160,16 +170,31 @@ class Predictive:
         news, self._news = self._news, None
         return news
 
-    def _see_reach(self, fixed: float) -> None:
-        """A batch that takes longer than the objective whatever its size: nobody can help that by sizes."""
-        self._beyond = self._beyond + 1 if fixed > self.slo.high else 0
+    def _see_reach(self, sample: BatchSample, value: float, fixed: float) -> None:
+        """Count batches that take longer than the objective whatever their size: nobody can help that by sizes."""
+        smallest = fixed > self.slo.high or sample.size < _FEW
+        self._beyond = self._beyond + 1 if smallest and value > self.slo.high else 0
         if self._beyond >= _BEYOND_REACH and not self._told:
             self._told = True
+            # Without a number: a wrapper may have shown other times than the user's.
             self._news = (
-                f"a batch takes about {shown(fixed)} whatever its size, and {self.slo} is asked for: no size meets "
-                "that, and batches stay small; ask for more, or make a batch cheaper (fewer partitions of state, fewer "
-                "sources and sinks, penstock.configure)"
+                "even the smallest batches take longer than the objective allows, so no size meets it, and batches "
+                "stay small; ask for more time, or make a batch cheaper (fewer partitions of state, fewer sources and "
+                "sinks, penstock.configure)"
             )
+
+    def _tried(self, sample: BatchSample, value: float, planned: float) -> float:
+        """Batches of the same few items tell nothing of what an item takes: now and then one of twice as many.
+
+        A fixed time that was taken for the time of an item would else keep batches small for ever.
+        """
+        few = max(planned, sample.size) < _FEW_TO_VARY
+        self._unvaried = self._unvaried + 1 if few else 0
+        room = value < self.slo.low if self.slo.kind is Kind.HOLD else value < self.slo.target
+        if self._unvaried < _UNVARIED or not room:
+            return planned
+        self._unvaried = 0
+        return _FEW_TO_VARY
 
     def _for_rate(self, sample: BatchSample, value: float, fixed: float) -> tuple[float, str]:
         """A throughput n / (fixed + n item), solved for n; in proportion while no fixed cost is known to share out."""
@@ -188,10 +213,10 @@ class Predictive:
 
     def _for_latency(self, fixed: float) -> tuple[float, str]:
         goal = self.slo.aim
-        self._see_reach(fixed)
         # End to end, a smaller batch has no smaller wait behind a backlog, and what may wait has a margin of its own.
         if self.slo.kind is Kind.AT_MOST and self.slo.metric is Metric.PROCESSING:
-            goal = min(goal, self.slo.target * math.exp(-_SPARE * self._level.spread))
+            share = clamp(1 - fixed / goal, 0.0, 1.0)
+            goal = min(goal, self.slo.target * math.exp(-_SPARE * self._level.spread(share)))
         # Where little is known, a batch that is too small costs less than one that is too large.
         care = clamp(self._level.doubt - _UNSURE, 0.0, _MOST_CARE)
         planned = self._level.size_for(goal, fixed, self._lag) * math.exp(-care)

@@ -177,7 +177,7 @@ def _check_waiting(name: str, cls: type[Controller], waits: bool | None, setting
     if _decides_waiting(cls):
         if waits is False:
             why = "it decides when a batch starts, and this source cannot wait"
-            raise BadInputError("controller", name, why, "choose one that decides a size, e.g. pmbaf")
+            raise BadInputError("controller", name, why, f"choose one that decides a size, e.g. {DEFAULT}")
         for key in settings:
             if key in COMMON and key not in ("min_size", "max_size"):
                 why = f"{name} decides when a batch starts, not how large it is"

@@ -17,6 +17,9 @@ from penstock.sample import BatchSample, Decision
 from penstock.slo import Slo
 from penstock.units import parse_count, parse_percent
 
+# A batch in bytes or cost is full up to an item.
+_FULL = 0.99
+
 
 class Wrapper:
     """A controller around another: the size in force is the inner one's."""
@@ -118,13 +121,24 @@ class Filled(Wrapper):
         """The inner decision, unless it grows on a batch that its limit did not hold back."""
         before = self.size
         decision = self.inner.decide(sample)
-        # Where the backlog is not known, a batch of less than half the limit was not held back by it. One that fills
-        # its limit was, also where nothing is left: a source that waits for more waits no longer then.
-        least = before / 2 if sample.backlog is None else math.floor(before)
-        scarce = sample.size < least and (sample.backlog is None or sample.backlog <= 0)
-        if scarce and decision.size > before:
+        if took_all(sample, before) and decision.size > before:
             return self._correct(decision, before, "but the batch took all there was: stays at")
         return decision
+
+
+def took_all(sample: BatchSample, limit: float) -> bool:
+    """Whether a batch took all there was, and might have been larger: its limit did not hold it back.
+
+    Where the backlog is not known, a batch of less than half the limit was not held back by it. One that fills its
+    limit was, also where nothing is left: a source that waits for more waits no longer then. A limit in bytes or in
+    cost is full when no further item fits.
+
+    >>> took_all(BatchSample(batch_id=0, size=99.5, items=7, processing_s=0.3, backlog=0), limit=100)
+    False
+    """
+    if sample.backlog is None:
+        return sample.size < limit / 2
+    return sample.size < min(math.floor(limit), _FULL * limit) and sample.backlog <= 0
 
 
 class Bounded(Wrapper):

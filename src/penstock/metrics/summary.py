@@ -156,7 +156,7 @@ def _also(usable: Sequence[BatchSample], slo: Slo, also: Slo) -> dict[str, Any]:
         "b_slh": 100.0 * float(both.mean()) if both.size else None,
         "i_slh": 100.0 * float(first.items[both].sum()) / items if items > 0 else None,
     }
-    return {"slo": str(also), **second.block(also), "percentile": _bounded(second.values, also), "both": share}
+    return {"slo": str(also), **second.block(also), "both": share}
 
 
 @dataclass(frozen=True)

@@ -279,7 +279,7 @@ def _held_until_s(decision: Decision, arrival: list[float], at: int, sums: list[
     """Until when a batch is held back because it is too small yet: `longest_wait_s`, solved for the time."""
     if not decision.min_size or decision.max_wait_s is None:
         return 0.0
-    least = math.ceil(decision.min_size) if sums is None else max(_within(sums, at, decision.min_size), 1)
+    least = math.ceil(decision.min_size) if sums is None else bisect_left(sums, sums[at] + decision.min_size) - at
     last = min(at + least, len(arrival)) - 1
     due_s, item_s = arrival[at] + decision.max_wait_s, decision.item_s
     if sums is not None:

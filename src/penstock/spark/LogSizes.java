@@ -8,7 +8,6 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.TimeoutException;
 
 /**
  * The logs of one Kafka source's partitions: where they begin and end, and how many bytes they have on the disk of
@@ -53,9 +52,18 @@ public class LogSizes {
     Object ends = offsets(client, admin, specs, "latest", parts);
     Object logs = client.getMethod("describeLogDirs", new Class[] {Collection.class})
         .invoke(admin, new Object[] {new HashSet(leaders.values())});
-    Map sizes = sizes((Map) Engine.call(logs, "descriptions"), leaders, until);
-    Map first = (Map) get(Engine.call(starts, "all"), until);
-    Map after = (Map) get(Engine.call(ends, "all"), until);
+    Map first;
+    Map after;
+    Map sizes;
+    try {
+      first = (Map) get(Engine.call(starts, "all"), until);
+      after = (Map) get(Engine.call(ends, "all"), until);
+      // Last: a broker that is silent uses up the time, and those that have answered are heard all the same.
+      sizes = sizes((Map) Engine.call(logs, "descriptions"), leaders, until);
+    } catch (Exception fault) {
+      askedMs = 0;
+      throw fault;
+    }
     Map topics = new LinkedHashMap();
     for (int i = 0; i < parts.size(); i++) {
       Object part = parts.get(i);
@@ -144,10 +152,7 @@ public class LogSizes {
   }
 
   private static Object get(Object future, long until) throws Exception {
-    long leftMs = until - System.currentTimeMillis();
-    if (leftMs <= 0) {
-      throw new TimeoutException("the broker has not told the sizes of the topic's logs in time");
-    }
+    long leftMs = Math.max(until - System.currentTimeMillis(), 0);
     try {
       return future.getClass().getMethod("get", new Class[] {long.class, TimeUnit.class})
           .invoke(future, new Object[] {Long.valueOf(leftMs), TimeUnit.MILLISECONDS});

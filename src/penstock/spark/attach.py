@@ -81,6 +81,8 @@ def attach(
         warm_up_batches=warm_up_batches,
         labels=labels or {},
     )
+    # A mistake is told before anything of the query is touched.
+    registry.create(controller, terms.slo, 1.0, live=True, **settings)
     monitor = Monitor.of(context)
     with monitor.taking:
         live = monitor.live(query)

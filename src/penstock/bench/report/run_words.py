@@ -37,7 +37,6 @@ def _asked(slo: Slo, metrics: Mapping[str, Any]) -> list[str]:
             f"The second objective, {slo.also}, was met by {words.percent(also['b_slh'])} of the batches, both by "
             f"{words.percent(also['both']['b_slh'])}. Where both cannot hold, the second gives way."
         )
-        told.append(words.bounded(also["percentile"], slo.also))
     return [sentence for sentence in told if sentence]
 
 

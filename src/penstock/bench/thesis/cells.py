@@ -147,7 +147,7 @@ def _computed(
     compiled = len(missing) >= _WORTH_COMPILING and any(cell.items is None for cell in missing)
     if compiled:
         # Once, here: forked processes inherit it.
-        simulate(SimSpec(items=1000), compiled=True)
+        simulate(SimSpec(controller="fixed", items=1000), compiled=True)
     jobs = [(cell, compiled) for cell in missing]
     with multiprocessing.get_context("fork").Pool(processes, _start_worker, (os.getpid(),)) as pool:
         progress(0, len(jobs))

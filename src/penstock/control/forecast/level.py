@@ -96,16 +96,17 @@ class Level:
         self._known: list[tuple[float, float]] = []
         self._since = _DOUBT + 1
         self._started = False
+        self.error = 0.0
+        """The logarithm of the last value over its forecast."""
 
     @property
     def noise(self) -> float:
         """The standard deviation of a batch around its forecast, as a share of the value."""
         return math.sqrt(self._variances[self._best])
 
-    @property
-    def spread(self) -> float:
-        """The standard deviation of a forecast, with what is not known of the level, as a share of the value."""
-        return math.sqrt(self._variances[self._best] + self._doubts[self._best])
+    def spread(self, share: float) -> float:
+        """The standard deviation of a forecast, as a share of the value, of which a `share` is the items'."""
+        return math.sqrt(self._variances[self._best] + share * share * self._doubts[self._best])
 
     @property
     def doubt(self) -> float:
@@ -127,32 +128,18 @@ class Level:
         self._started = False
         self._variances = [_FIRST_NOISE**2] * len(self.views)
 
-    def error(self, size: float, value: float, fixed: float) -> float:
-        """The logarithm of a value over its forecast, before it is learned."""
-        if not self._started:
-            return 0.0
-        number = self._best
-        forecast = math.log(fixed + size * math.exp(self._items[number] + self._slopes[number]))
-        return math.log(value) - forecast - self.views[number].memory * self._noises[number]
-
     def learn(self, size: float, value: float, fixed: float) -> News:
         """One more batch; what it was."""
         seen = math.log(value)
         if not self._started:
             self._started = True
+            self.error = 0.0
             self._restart(size, value, fixed)
             return News.EXPECTED
         self._since += 1
-        errors, variances, shares = [], [], []
-        for number, view in enumerate(self.views):
-            work = size * math.exp(self._items[number] + self._slopes[number])
-            share = work / (fixed + work)
-            errors.append(seen - math.log(fixed + work) - view.memory * self._noises[number])
-            # Where the last noise is felt again, so is what was wrong in it about the level.
-            doubt = (1 - view.memory) ** 2 * self._doubts[number] + view.moves**2
-            variances.append(share * share * doubt + self._variances[number])
-            shares.append(share)
-        squared = errors[self._best] ** 2 / variances[self._best]
+        errors, variances, shares = self._forecasts(size, seen, fixed)
+        self.error = errors[self._best]
+        squared = self.error * self.error / variances[self._best]
         if self._since > 2:
             self._learn_noise(errors, variances)
         surprise = self.changes and squared > _SURPRISE**2
@@ -167,20 +154,7 @@ class Level:
             self._since = 0
             self._restart(size, value, fixed)
             return News.CHANGED
-        for number, view in enumerate(self.views):
-            error, variance = errors[number], variances[number]
-            score = -0.5 * (min(error * error / variance, 25.0) + math.log(variance))
-            self._scores[number] = _FORGET * self._scores[number] + score
-            share, doubt = shares[number], self._doubts[number]
-            told = ((1 - view.memory) * doubt + view.moves**2) * share
-            gain = told / variance
-            # A batch that is mostly fixed time tells little: no trend lives on such batches.
-            carried = min(2 * share, 1.0) * self._slopes[number]
-            self._items[number] = min(max(self._items[number] + carried + gain * error, -_FARTHEST), _FARTHEST)
-            self._doubts[number] = doubt + view.moves**2 - gain * told
-            self._slopes[number] = min(max(carried + view.trend * gain * error, -_STEEPEST), _STEEPEST)
-            self._noises[number] = seen - math.log(fixed + size * math.exp(self._items[number]))
-        self._best = max(range(len(self.views)), key=self._scores.__getitem__)
+        self._follow(size, seen, fixed, errors, variances, shares)
         return News.EXPECTED
 
     def size_for(self, goal: float, fixed: float, batches: int = 1) -> float:
@@ -198,12 +172,44 @@ class Level:
             weights += weight
         return math.exp(min(total / weights, _LARGEST))
 
+    def _forecasts(self, size: float, seen: float, fixed: float) -> tuple[list[float], list[float], list[float]]:
+        """Of each view: the error, its variance, and which share of the batch is its items'."""
+        errors, variances, shares = [], [], []
+        states = zip(self.views, self._items, self._slopes, self._noises, self._doubts, self._variances, strict=True)
+        for (moves, _, memory), item, slope, noise, doubt, variance in states:
+            work = size * math.exp(item + slope)
+            share = work / (fixed + work)
+            errors.append(seen - math.log(fixed + work) - memory * noise)
+            # Where the last noise is felt again, so is what was wrong in it about the level.
+            variances.append(share * share * ((1 - memory) * (1 - memory) * doubt + moves * moves) + variance)
+            shares.append(share)
+        return errors, variances, shares
+
+    def _follow(
+        self, size: float, seen: float, fixed: float, errors: list[float], variances: list[float], shares: list[float]
+    ) -> None:
+        """Move every view by its error."""
+        for number, (moves, trend, memory) in enumerate(self.views):
+            error, variance, share, doubt = errors[number], variances[number], shares[number], self._doubts[number]
+            score = -0.5 * (min(error * error / variance, 25.0) + math.log(variance))
+            self._scores[number] = _FORGET * self._scores[number] + score
+            told = ((1 - memory) * doubt + moves * moves) * share
+            gain = told / variance
+            # A batch that is mostly fixed time tells little: no trend lives on such batches.
+            slope = self._slopes[number] * (2 * share if share < 0.5 else 1.0)
+            item = self._items[number] + slope + gain * error
+            self._items[number] = item = min(max(item, -_FARTHEST), _FARTHEST)
+            self._doubts[number] = doubt + moves * moves - gain * told
+            if trend:
+                self._slopes[number] = min(max(slope + trend * gain * error, -_STEEPEST), _STEEPEST)
+            self._noises[number] = seen - math.log(fixed + size * math.exp(item))
+        self._best = self._scores.index(max(self._scores))
+
     def _learn_noise(self, errors: list[float], variances: list[float]) -> None:
         """Half of all errors are beyond the median; how far, the few that are surprises shall not matter."""
-        for number in range(len(self.views)):
-            beyond = errors[number] ** 2 > _MEDIAN * variances[number]
-            variance = self._variances[number] * (_MORE_NOISE if beyond else 1 / _MORE_NOISE)
-            self._variances[number] = min(max(variance, _LEAST_NOISE**2), _MOST_NOISE**2)
+        for number, (error, variance) in enumerate(zip(errors, variances, strict=True)):
+            noise = self._variances[number] * (_MORE_NOISE if error * error > _MEDIAN * variance else 1 / _MORE_NOISE)
+            self._variances[number] = min(max(noise, _LEAST_NOISE**2), _MOST_NOISE**2)
 
     def _restart(self, size: float, value: float, fixed: float) -> None:
         work = max(value - fixed, _LEAST_SHARE * value)

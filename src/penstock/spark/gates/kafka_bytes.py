@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -31,7 +32,6 @@ class KafkaBytesGate(KafkaGate):
     """
 
     unit = "bytes"
-    first_size = float(FIRST_BYTES)
 
     def __init__(self, query: LiveQuery, source: int, user_limit: Any) -> None:
         super().__init__(query, source, user_limit)
@@ -39,6 +39,8 @@ class KafkaBytesGate(KafkaGate):
         self._at: Ends | None = None
         self._decision: Decision | None = None
         self._in_force: Decision | None = None
+        in_force = re.search(r"MaxRows\D*(\d+)", query.sources[source].limit)
+        self.first_size = float(FIRST_BYTES) if in_force is None else float(in_force[1]) * NOMINAL_BYTES
         query.measure_bytes(source)
 
     def apply(self, decision: Decision) -> None:
