@@ -13,9 +13,11 @@ import pytest
 from penstock.control.fixed import Fixed
 from penstock.journal import Journal
 from penstock.loop import Loop
+from penstock.sample import Decision
 from penstock.slo import Slo
 from penstock.spark import monitor as monitors
 from penstock.spark.attach import Handle
+from penstock.spark.gates import KafkaBytesGate
 from penstock.spark.monitor import Monitor
 from penstock.spark.progress import SourceRange
 from penstock.spark.sampler import Admitted, Sampler
@@ -235,3 +237,57 @@ def test_a_jvm_that_is_gone_ends_the_monitor_and_tells_its_watchers(probe: Probe
     probe.events.put(ConnectionRefusedError())
     until(lambda: not monitor._thread.is_alive())
     assert watcher.lost == ["the session has ended: ConnectionRefusedError"]
+
+
+def in_bytes(path: Path) -> tuple[Handle, list[int]]:
+    """A handle of a Kafka source in bytes, 50,000 a batch, and the rows that were set."""
+    rows: list[int] = []
+    source = SimpleNamespace(limit="MaxRows: 1000", options={})
+    query: Any = SimpleNamespace(
+        sources=(source,),
+        available_now=False,
+        measure_bytes=lambda _: None,
+        set_rows=lambda _, most, least=0, delay_s=0.0: rows.append(most),
+        set_limit=lambda *_: None,
+    )
+    handle = handle_of(path, *[5] * 20)
+    handle._loop.gate = KafkaBytesGate(query, 0, "the user's own")
+    handle._loop.gate.apply(Decision(50_000, "why"))
+    return handle, rows
+
+
+def look(ends: int, size: int) -> dict[str, Any]:
+    return {"kind": "bytes", "source": 0, "sizes": json.dumps({"t": {"0": [0, ends, size]}})}
+
+
+def planned(end: int) -> dict[str, Any]:
+    return {"kind": "planned", "query": "q", "run": "r", "sources": [{"end": json.dumps({"t": {"0": end}})}]}
+
+
+def test_a_look_and_the_start_of_a_batch_set_the_rows_of_the_next_one(tmp_path: Path):
+    handle, rows = in_bytes(tmp_path / "j.jsonl")
+    for event in (look(0, 0), look(1000, 100_000), look(2000, 10_100_000), planned(500), planned(1000)):
+        handle.on_event(event)
+    # 50 rows of 1000 bytes while nothing is known; then 500 light ones; then 5 heavy ones, before any of them was read.
+    assert (rows[0], rows[-2], rows[-1]) == (50, 500, 5)
+
+
+def test_a_gate_that_fails_while_it_follows_is_told_once_and_nothing_stops(tmp_path: Path):
+    handle, _ = in_bytes(tmp_path / "j.jsonl")
+
+    def fail(*_: object) -> None:
+        raise RuntimeError("gone")
+
+    handle._loop.gate._query.set_rows = fail  # type: ignore[attr-defined]
+    for event in (look(0, 0), look(1000, 100_000), planned(300), planned(600)):
+        handle.on_event(event)
+    assert events(handle, "gate-fault") == ["gate-fault"]
+    assert handle.active
+
+
+def test_a_broker_that_tells_no_sizes_is_told_once(tmp_path: Path):
+    handle, rows = in_bytes(tmp_path / "j.jsonl")
+    for _ in range(2):
+        handle.on_event({"kind": "bytes", "source": 0, "error": "ClusterAuthorizationException"})
+    assert events(handle, "bytes-unknown") == ["bytes-unknown"]
+    assert set(rows) == {50}
