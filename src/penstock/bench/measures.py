@@ -118,7 +118,32 @@ def simulator(rounds: int = 3) -> Iterator[Measure]:
         yield Measure(f"simulator_{name}", median[name], median["naive"], "batches/s", what)
 
 
-MEASURES: tuple[Callable[[], Iterator[Measure]], ...] = (fixed_costs, control_cost, military_kernels, simulator)
+def decisions(rounds: int = 7) -> Iterator[Measure]:
+    """What a decision takes: the controller that learns, and PMBAF, over the samples of the same run, in turns."""
+    from penstock.control import registry
+    from penstock.sim.run import LIVE_SLO, SimSpec, simulate
+
+    run = simulate(SimSpec("spark", registry.DEFAULT, slo=LIVE_SLO))
+    samples = run.samples()
+    times_us: dict[str, list[float]] = {registry.DEFAULT: [], "pmbaf": []}
+    for _ in range(rounds):
+        for name, seen in times_us.items():
+            controller = registry.create(name, run.slo, 1000.0, live=True)
+            began_s = time.process_time()
+            for sample in samples:
+                controller.decide(sample)
+            seen.append(1e6 * (time.process_time() - began_s) / len(samples))
+    ours, peer = (statistics.median(seen) for seen in times_us.values())
+    yield Measure("decision", ours, peer, "µs", f"mean of {len(samples)} decisions of {registry.DEFAULT} / of pmbaf")
+
+
+MEASURES: tuple[Callable[[], Iterator[Measure]], ...] = (
+    fixed_costs,
+    control_cost,
+    military_kernels,
+    simulator,
+    decisions,
+)
 
 
 def main() -> None:

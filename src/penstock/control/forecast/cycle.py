@@ -89,17 +89,16 @@ class Cycle:
         assert self.period is not None
         goal = work * math.exp(-self._offset)
         width = self.period / PHASES
-        phase = (self._place + ahead - self._origin) / width
-        first = math.floor(phase)
-        shares = np.ones(_HORIZON * PHASES)
-        shares[0] = first + 1 - phase
-        each = self._phases[np.arange(first, first + _HORIZON * PHASES) % PHASES] * shares * width
-        done = np.cumsum(each)
+        phase = (self._place + ahead - self._origin) / width % PHASES
+        first = int(phase)
+        # From the phase that it begins in, of which a part is left, over two periods.
+        ahead_of = np.concatenate((self._phases[first:], self._phases, self._phases[:first])) * width
+        begun = phase - first
+        done = np.cumsum(ahead_of) - begun * ahead_of[0]
         last = int(np.searchsorted(done, goal))
         if last >= done.size:
             return _HORIZON * self.period
-        part = (goal - (done[last - 1] if last else 0.0)) / each[last]
-        return float(shares[:last].sum() + part * shares[last]) * width
+        return (last + 1 - begun - float((done[last] - goal) / ahead_of[last])) * width
 
     def _compare(self, size: float, work: float, fixed: float, error_without: float) -> None:
         """Judge the forecast of a batch, and correct the phases that it covered."""
@@ -117,7 +116,11 @@ class Cycle:
         self._loss += _LOSS_GAIN * (min(error * error, _FARTHEST) - self._loss)
         self._loss_without += _LOSS_GAIN * (min(error_without**2, _FARTHEST) - self._loss_without)
         ratio = min(max(work / forecast, 1 / _FARTHEST_RATIO), _FARTHEST_RATIO)
-        np.multiply.at(self._phases, phases, ratio ** (_GAIN * shares))
+        factors = ratio ** (_GAIN * shares)
+        if covered.size <= PHASES:
+            self._phases[phases] *= factors
+        else:
+            np.multiply.at(self._phases, phases, factors)
         moved = self._offset + _OFFSET_GAIN * min(max(error, -_MOST_OFFSET), _MOST_OFFSET)
         self._offset = _OFFSET_DECAY * moved
 
