@@ -81,7 +81,7 @@ class Predictive:
     ...     controller.decide(BatchSample(batch_id=0, size=size, items=size, processing_s=latency_s)).reason
     'latency 300 ms; 0 s + 3 ms an item: +233% to 333'
     'latency 533 ms; 200 ms + 1 ms an item: +140% to 800'
-    'latency 1.03 s; 200 ms + 1.02 ms an item: -3% to 776'
+    'latency 1.03 s; 200 ms + 1.02 ms an item: -2.7% to 778'
     """
 
     live_defaults: ClassVar[Mapping[str, object]] = {}
@@ -139,7 +139,7 @@ class Predictive:
         if self._overhead is None:
             # A throughput has no time of its own to measure others by: that of the first batch is one.
             self._overhead = Overhead(took if rate else self.slo.aim)
-        self._overhead.learn(size, took, self._level.noise)
+        self._overhead.learn(size, took)
         fixed = self._overhead.fixed
         if self._moved:
             self._level.start_over()

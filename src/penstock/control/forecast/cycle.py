@@ -178,14 +178,15 @@ class Cycle:
         first = int(np.searchsorted(places, places[-1] - _LEARNED * period))
         edges = (places[first:] - places[-1]) / width
         work = np.diff(works[first:])
+        total = float(work.sum())
+        # One batch may be longer than all of them.
+        if not 0 < total < math.inf:
+            self.period = None
+            return
         columns = np.arange(PHASES * math.floor(edges[0] / PHASES), 0)
         spans = np.minimum(edges[1:, None], columns + 1) - np.maximum(edges[:-1, None], columns)
         shares = np.maximum(spans, 0.0).reshape(work.size, -1, PHASES).sum(axis=1)
         covered = np.maximum(shares.sum(axis=0), 1e-9)
-        total = float(work.sum())
-        if not 0 < total < math.inf:
-            self.period = None
-            return
         self._phases = np.full(PHASES, total / (edges[-1] - edges[0]) / width)
         # What absurd sizes make of it is no forecast, and is refused when it is used.
         with np.errstate(all="ignore"):

@@ -13,7 +13,8 @@ _ALIKE = 2.0
 _DOUBT = 3
 _FORGET = 0.9
 _FIRST_NOISE, _LEAST_NOISE, _MOST_NOISE = 0.07, 0.005, 0.3
-_MORE_NOISE = math.exp(0.08)
+# Quickly at first, then slowly.
+_NOISE_GAIN = 0.08
 # Of the square of a normal error, in variances.
 _MEDIAN = 0.455
 _LEAST_SHARE = 0.03
@@ -55,7 +56,7 @@ VIEWS = (
     View(0.25, 0.0, 0.0),
     View(0.25, 0.6, 0.0),
     View(0.08, 0.1, 0.3),
-    View(0.02, 0.02, 0.5),
+    View(0.02, 0.02, 0.0),
 )
 
 
@@ -78,7 +79,7 @@ class Level:
     >>> level.learn(790, 6.0, fixed=0.2)
     <News.CHANGED: 'the load has changed'>
     >>> level.learn(100, 0.31, fixed=0.2), round(level.size_for(1.0, fixed=0.2), -1)
-    (<News.RETURNED: 'the load is back at a level known from before'>, 780.0)
+    (<News.RETURNED: 'the load is back at a level known from before'>, 770.0)
     """
 
     def __init__(self, trends: bool = True, recall: bool = True, changes: bool = True) -> None:
@@ -96,6 +97,7 @@ class Level:
         self._known: list[tuple[float, float]] = []
         self._since = _DOUBT + 1
         self._started = False
+        self._noise_gain = 1.0
         self.error = 0.0
         """The logarithm of the last value over its forecast."""
 
@@ -207,8 +209,11 @@ class Level:
 
     def _learn_noise(self, errors: list[float], variances: list[float]) -> None:
         """Half of all errors are beyond the median; how far, the few that are surprises shall not matter."""
+        more = math.exp(self._noise_gain)
+        # 1, 1/2, 1/3 and so on.
+        self._noise_gain = max(self._noise_gain / (1 + self._noise_gain), _NOISE_GAIN)
         for number, (error, variance) in enumerate(zip(errors, variances, strict=True)):
-            noise = self._variances[number] * (_MORE_NOISE if error * error > _MEDIAN * variance else 1 / _MORE_NOISE)
+            noise = self._variances[number] * (more if error * error > _MEDIAN * variance else 1 / more)
             self._variances[number] = min(max(noise, _LEAST_NOISE**2), _MOST_NOISE**2)
 
     def _restart(self, size: float, value: float, fixed: float) -> None:

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 # Guesses of the fixed time, in targets.
 _SHARES = (0.0, 0.01, 0.02, 0.035, 0.06, 0.1, 0.15, 0.2, 0.25, 0.3, 0.37, 0.45, 0.55, 0.67, 0.82, 1.0, 1.5, 2.2, 3.3)
-# No guess may be longer than this share of the shortest batch seen lately, so many standard deviations of noise off.
-_SHORTER, _DEEP = 0.98, 1.5
+# No guess may be longer than this share of the shortest batch seen lately.
+_SHORTER = 0.98
 # Batches whose sizes differ by less, as logarithms, tell no guess from another.
 _ALIKE = 0.05
 _USUAL_GAIN = 0.3
@@ -50,8 +50,8 @@ class Overhead:
         self._losses = np.zeros(len(_SHARES))
         self._usual = 0.0
 
-    def learn(self, size: float, value: float, noise: float = 0.0) -> None:
-        """One more batch; `noise` is the standard deviation of its logarithm."""
+    def learn(self, size: float, value: float) -> None:
+        """One more batch."""
         self._shortest = min(value, self._shortest * _RISE)
         seen = np.log(np.maximum(value - self._guesses, _LEAST_SHARE * value) / size)
         if self._levels is None:
@@ -63,6 +63,5 @@ class Overhead:
         if abs(varied) > _ALIKE:
             self._losses = _FORGET * self._losses + np.minimum(errors * errors, _FARTHEST)
         self._levels = self._levels + _GAIN * (seen - self._levels)
-        longest = _SHORTER * self._shortest * math.exp(_DEEP * noise)
-        possible = int(np.searchsorted(self._guesses, longest, side="right"))
+        possible = int(np.searchsorted(self._guesses, _SHORTER * self._shortest, side="right"))
         self.fixed = float(self._guesses[int(np.argmin(self._losses[: max(possible, 1)]))])
