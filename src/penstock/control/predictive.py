@@ -81,7 +81,7 @@ class Predictive:
     ...     controller.decide(BatchSample(batch_id=0, size=size, items=size, processing_s=latency_s)).reason
     'latency 300 ms; 0 s + 3 ms an item: +233% to 333'
     'latency 533 ms; 200 ms + 1 ms an item: +140% to 800'
-    'latency 1.03 s; 200 ms + 1.02 ms an item: -2.7% to 778'
+    'latency 1.03 s; 200 ms + 1.02 ms an item: -2.5% to 780'
     """
 
     live_defaults: ClassVar[Mapping[str, object]] = {}
