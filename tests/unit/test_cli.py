@@ -286,7 +286,7 @@ def test_demo_runs_both_and_draws_both(fake: FakeRun, capfd: pytest.CaptureFixtu
     pytest.importorskip("matplotlib")
     assert call("demo", "--out", "show") == 0
     adaptive, fixed = fake.specs
-    assert (adaptive.controller, fixed.controller, fixed.size) == ("pmbaf", "fixed", 100.0)
+    assert (adaptive.controller, fixed.controller, fixed.size) == ("predictive", "fixed", 100.0)
     assert (fixed.cost, fixed.slo, fixed.size_class) == (adaptive.cost, adaptive.slo, adaptive.size_class)
     said = capfd.readouterr().out
     for name in ("adaptive.png", "comparison.png"):

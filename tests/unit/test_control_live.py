@@ -46,8 +46,9 @@ def test_a_live_controller_ramps_up_while_data_waits(name: str) -> None:
 
 def test_a_batch_that_filled_its_limit_may_grow_though_nothing_is_left() -> None:
     controller = registry.create("faf", SLO, 1000.4, live=True, warm_up=False)
-    assert controller.decide(batch(999, 0.3, backlog=0)).size == 1000.4
-    assert controller.decide(batch(1000, 0.3, backlog=0)).size == pytest.approx(1200.48)
+    assert controller.decide(batch(980, 0.3, backlog=0)).size == 1000.4
+    # In bytes or cost, a further item would not have fitted.
+    assert controller.decide(batch(995.5, 0.3, backlog=0)).size == pytest.approx(1200.48)
 
 
 def test_fixed_stays_fixed_on_a_live_query() -> None:

@@ -275,7 +275,7 @@ def _within(sums: list[float], at: int, budget: float) -> int:
     return bisect_right(sums, sums[at] + budget, lo=at) - 1 - at
 
 
-def _held_until_s(decision: Decision, arrival: list[float], at: int, sums: list[float] | None) -> float:
+def _held_until_s(decision: Decision, arrival: list[float], at: int, sums: list[float] | None = None) -> float:
     """Until when a batch is held back because it is too small yet: `longest_wait_s`, solved for the time."""
     if not decision.min_size or decision.max_wait_s is None:
         return 0.0
