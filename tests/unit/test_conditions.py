@@ -42,5 +42,5 @@ def test_a_condition_says_its_options_and_no_folder(page: Path, monkeypatch: pyt
     conditions.write_conditions(seeds=1)
     text = page.read_text()
     assert "| late | `--delay 3 --noise 2x --items 30k` |" in text
-    assert "elb-request-count.csv,period=1s,max=30k" in text
+    assert "trace:path=elb-request-count.csv,period=1s,max=30k" in text
     assert str(page.parent) not in text

@@ -7,6 +7,7 @@ conditions where PENSTOCK_DATA names the folder that has them.
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -117,7 +118,8 @@ def _options(fields: Mapping[str, Any]) -> str:
     for key, value in fields.items():
         text = format_count(value) if key == "items" else f"{value:g}x" if key == "noise" else str(value)
         # A folder of this machine is nobody's business.
-        words.append(f'--{key} "{Path(text).name if "/" in text else text}"' if "," in text else f"--{key} {text}")
+        text = re.sub(r"path=[^,]*/", "path=", text)
+        words.append(f'--{key} "{text}"' if "," in text else f"--{key} {text}")
     return f"`{' '.join(words)}`" if words else ""
 
 
