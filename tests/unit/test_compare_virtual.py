@@ -100,7 +100,7 @@ def test_bad_input_is_refused(change: dict[str, object], text: str):
 
 def test_simulate_prints_the_fields_of_a_run(capsys: pytest.CaptureFixture[str]):
     with pytest.raises(SystemExit) as ended:
-        main(["simulate", "--items", "100k", "--set", "step=1", "--set", "sample=1", "--seed", "3", "--json"])
+        main(["simulate", "--controller", "pmbaf", "--items", "100k", "--set", "step=1", "--set", "sample=1", "--json"])
     assert ended.value.code == 0
     summary = json.loads(capsys.readouterr().out)
     fields = "app class slo b_slh i_slh mad_d sd_d batches items at verdicts ignored throughput_per_s latency_s"

@@ -53,7 +53,7 @@ def title_of(spec: RunSpec, slo: Slo) -> str:
     """A run in a few words.
 
     >>> title_of(RunSpec("military"), Slo.parse("1 s ± 10%"))
-    'military  small  pmbaf  1 s ± 10%'
+    'military  small  predictive  1 s ± 10%'
     """
     settings = " ".join(f"{key}={value}" for key, value in spec.settings.items())
     return "  ".join(filter(None, (spec.app, spec.size_class, spec.controller, settings, str(slo))))
