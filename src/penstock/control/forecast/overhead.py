@@ -57,10 +57,10 @@ class Overhead:
         if self._levels is None:
             self._levels, self._usual = seen, math.log(size)
             return
-        errors = np.log(value / (self._guesses + size * np.exp(self._levels)))
         varied = math.log(size) - self._usual
         self._usual += _USUAL_GAIN * varied
         if abs(varied) > _ALIKE:
+            errors = np.log(value / (self._guesses + size * np.exp(self._levels)))
             self._losses = _FORGET * self._losses + np.minimum(errors * errors, _FARTHEST)
         self._levels = self._levels + _GAIN * (seen - self._levels)
         possible = int(np.searchsorted(self._guesses, _SHORTER * self._shortest, side="right"))
