@@ -20,7 +20,9 @@ def page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.mark.parametrize("name", conditions.CONDITIONS)
 def test_every_condition_can_be_simulated(name: str) -> None:
     fields = conditions.CONDITIONS[name]
-    prepare(SimSpec(conditions.PLANT, slo=LIVE_SLO, **fields))
+    ready = prepare(SimSpec(conditions.PLANT, slo=LIVE_SLO, **fields))
+    assert ready.load.costs.size == fields.get("items", ready.load.costs.size) > 100_000
+    assert ready.arrival.size == (ready.load.costs.size if "arrivals" in fields else 0)
 
 
 def test_the_parts_have_a_row_each_beside_the_oracles(page: Path, monkeypatch: pytest.MonkeyPatch) -> None:

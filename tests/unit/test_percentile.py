@@ -195,8 +195,9 @@ def test_only_a_percentile_has_a_margin_to_learn() -> None:
     ],
 )
 def test_contract(spec: str, check: contract.Check, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = tuple(Slo.parse(text) for text in ("p99 <= 2 s", "p99.9 <= 2 s end-to-end", "p50 <= 3 ms"))
-    monkeypatch.setattr(contract, "OBJECTIVES", asked)
+    shares = ("p99 <= 2 s", "p99.9 <= 2 s end-to-end", "p50 <= 3 ms")
+    pairs = ("1 s ± 10% & >= 100/s", ">= 50k/s & <= 2 s", "p99 <= 2 s end-to-end & 500/s ± 10%")
+    monkeypatch.setattr(contract, "OBJECTIVES", tuple(map(Slo.parse, (*shares, *pairs))))
     assert contract.breach(check, factory(spec)) is None
 
 

@@ -46,8 +46,8 @@ _FIRST = 3
 _BEYOND_REACH = 10
 # A batch of so few items is as small as any.
 _FEW = 2.5
-# After so many batches of few items, one of twice as many is tried where time is left.
-_FEW_TO_VARY, _UNVARIED = 10.0, 10
+# After so many of them one more item is tried where time is left; then after twice as many, and so on.
+_UNVARIED, _MOST_PATIENCE = 10, 40
 _ELSEWHERE = 1.5
 _TIMES_S = (1e-9, 1e12)
 
@@ -109,7 +109,7 @@ class Predictive:
         self._mismatches = array("d", [0.0, *[_MISMATCH] * (_MOST_LAG - 1)])
         self._lag = 1
         self._beyond = 0
-        self._unvaried = 0
+        self._unvaried, self._patience = 0, _UNVARIED
         self._told = False
         self._news: str | None = None
 
@@ -184,17 +184,19 @@ class Predictive:
             )
 
     def _tried(self, sample: BatchSample, value: float, planned: float) -> float:
-        """Batches of the same few items tell nothing of what an item takes: now and then one of twice as many.
+        """Batches of the same one or two items tell nothing of what an item takes: now and then one more.
 
         A fixed time that was taken for the time of an item would else keep batches small for ever.
         """
-        few = max(planned, sample.size) < _FEW_TO_VARY
-        self._unvaried = self._unvaried + 1 if few else 0
-        room = value < self.slo.low if self.slo.kind is Kind.HOLD else value < self.slo.target
-        if self._unvaried < _UNVARIED or not room:
+        if max(planned, sample.size) >= _FEW:
+            self._unvaried, self._patience = 0, _UNVARIED
             return planned
-        self._unvaried = 0
-        return _FEW_TO_VARY
+        self._unvaried += 1
+        room = value < self.slo.low if self.slo.kind is Kind.HOLD else value < self.slo.target
+        if self._unvaried < self._patience or not room:
+            return planned
+        self._unvaried, self._patience = 0, min(2 * self._patience, _MOST_PATIENCE)
+        return sample.size + 1
 
     def _for_rate(self, sample: BatchSample, value: float, fixed: float) -> tuple[float, str]:
         """A throughput n / (fixed + n item), solved for n; in proportion while no fixed cost is known to share out."""
