@@ -28,7 +28,7 @@ _OBEYED, _EARLIER = 0.01, 1e-4
 # A batch that began so much of its own time before another's end did not overlap: clocks are read at both ends.
 _MOMENT = 0.05
 # Where forecasts with and without cycles differ by less than so many standard deviations, it is noise.
-_APART = 2.0
+_APART = 1.5
 # Where the level is in more doubt than this a batch is made smaller, down to a third.
 _UNSURE, _MOST_CARE = 0.3, math.log(3.0)
 # No size gives all of 1 / item as throughput; a batch whose fixed part is this share of it is large enough.
@@ -39,7 +39,6 @@ _TOLD_APART = 2
 # Some of the goal is always for items, also where the fixed part is beyond it.
 _LEAST_SHARE = 0.03
 _WORTH_SAYING = 0.05
-_FAR_OFF = 0.5
 # Of the first batches nobody can say that the load has changed: nothing was known yet.
 _FIRST = 3
 # So many of the smallest batches in a row were beyond the objective, before anybody is told.
@@ -108,6 +107,8 @@ class Predictive:
         self._decided = array("d")
         self._mismatches = array("d", [0.0, *[_MISMATCH] * (_MOST_LAG - 1)])
         self._lag = 1
+        self._overlap = False
+        self._rest = 0.0
         self._beyond = 0
         self._unvaried, self._patience = 0, _UNVARIED
         self._told = False
@@ -146,7 +147,9 @@ class Predictive:
             self._moved = False
         news = self._level.learn(size, took, fixed)
         if self.cycles and not rate:
-            self._cycle.learn(sample.size, self._work(size, took, fixed) * sample.size / size, fixed, self._level.error)
+            # Where batches overlap, the part of this one's own size.
+            work = max(took - fixed, _LEAST_SHARE * took) * sample.size / size
+            self._cycle.learn(sample.size, work, fixed, self._level.error)
         before = self._before = self._size
         if rate:
             planned, why = self._for_rate(sample, value, fixed)
@@ -157,7 +160,7 @@ class Predictive:
         most = max(_GROWTH * max(self._sizes), before)
         if news is not News.RETURNED and planned > most:
             planned = most
-        self._size = clamp(planned)
+        self._size = clamp(self._whole(planned) if self._overlap else planned)
         self._decided.append(self._size)
         del self._decided[:-_MOST_LAG]
         believed = f"{shown(fixed)} + {shown(self._level.item)} an item"
@@ -236,12 +239,6 @@ class Predictive:
                 return enough, f"{why}, more gains no throughput"
         return planned, why
 
-    def _work(self, size: float, took: float, fixed: float) -> float:
-        """What the items of a batch took: as the level has it, which knows noise, unless the batch was far off."""
-        measured = max(took - fixed, _LEAST_SHARE * took)
-        smooth = size * self._level.item
-        return smooth if abs(math.log(smooth / measured)) < _FAR_OFF else measured
-
     def _effective(self, sample: BatchSample) -> float:
         """The mean size of the batches that left during this one's stay; its own, where none overlap."""
         began_s = math.inf if sample.started_s is None else sample.started_s
@@ -252,7 +249,14 @@ class Predictive:
         self._ends_s.append(0.0 if sample.started_s is None else sample.started_s + sample.processing_s)
         self._sizes.append(sample.size)
         del self._ends_s[:-_RECENT], self._sizes[:-_RECENT]
+        self._overlap = count > 1
         return total / count
+
+    def _whole(self, planned: float) -> float:
+        """A whole number, and what that leaves out is made up for by the next: overlapping batches share their time."""
+        whole = max(math.floor(planned + self._rest + 0.5), 1)
+        self._rest = clamp(planned + self._rest - whole, -0.5, 0.5)
+        return float(whole)
 
     def _find_lag(self, size: float) -> None:
         """How many decisions ago this batch's size was decided: where sizes agree best, of late."""
