@@ -259,8 +259,8 @@ def test_a_fixed_time_that_comes_later_is_told_too() -> None:
 
 
 def test_a_limit_on_the_change_does_not_make_it_forget() -> None:
-    controller = Predictive(SLO, 1000)
-    learned = list(run(controller, lambda number: (1e-3, 1.3e-3)[7 < number < 15], 30))
+    controller = Predictive(SLO, 100)
+    learned = list(run(controller, lambda number: 1e-3, 30))
     assert SLO.holds(learned[-1].processing_s)
     controller.decide(BatchSample(30, 800, 800, 3.0))
     # A wrapper allows no more than to halve it.

@@ -1,0 +1,100 @@
+"""The shape of a period: fitted to batches whose noise, size and period nobody told it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from penstock.control.forecast import shape as module
+from penstock.control.forecast.cycle import Cycle
+from penstock.control.forecast.shape import CELLS, Shape, fit
+
+FIXED_S, PERIOD = 0.2, 1e6
+SWING = Shape(PERIOD, np.log(2e-5) + 1.2 * np.sin(2 * np.pi * np.arange(CELLS) / CELLS))
+STEPS = Shape(PERIOD, np.log(np.repeat([1e-5, 2e-4], CELLS // 2)))
+
+
+def batches(truth: Shape, periods: float, noise: float, seed: int = 1) -> tuple[NDArray[np.float64], ...]:
+    """Where batches of about 0.8 s of work begin and end, and what each took beyond the fixed time."""
+    random = np.random.default_rng(seed)
+    places, works = [0.0], []
+    while places[-1] < periods * PERIOD:
+        size = truth.size_for(0.8 * float(np.exp(random.normal(0.0, 0.2))), places[-1])
+        work = truth.work(places[-1], places[-1] + size)
+        works.append((FIXED_S + work) * float(np.exp(random.normal(0.0, noise))) - FIXED_S)
+        places.append(places[-1] + size)
+    return np.array(places) - places[-1], np.array(works)
+
+
+@pytest.mark.parametrize("off", [0.97, 1.0, 1.03])
+def test_a_swing_and_its_period_are_found_through_noise(off: float) -> None:
+    edges, works = batches(SWING, 2.5, noise=0.1)
+    shape = fit(edges, works, FIXED_S, off * PERIOD)
+    assert shape is not None
+    assert shape.period == pytest.approx(PERIOD, rel=0.01)
+    # The next batches, which begin where the known ones ended.
+    begin = -edges[0]
+    errors = []
+    for ahead in np.arange(0.0, PERIOD, 2e4):
+        forecast, true = shape.work(ahead, ahead + 2e4), SWING.work(begin + ahead, begin + ahead + 2e4)
+        errors.append(np.log(forecast / true))
+    assert float(np.std(errors)) < 0.15
+
+
+def test_steps_are_found_to_about_a_batch() -> None:
+    edges, works = batches(STEPS, 3.0, noise=0.05)
+    shape = fit(edges, works, FIXED_S, PERIOD)
+    assert shape is not None
+    begin = -edges[0]
+    light, heavy = 0.48 * PERIOD, 0.98 * PERIOD
+    for place, cost in ((light, 1e-5), (heavy, 2e-4)):
+        at = (place - begin) % PERIOD
+        assert shape.work(at, at + 100) / 100 == pytest.approx(cost, rel=0.5)
+
+
+def test_slopes_are_those_of_the_forecasts() -> None:
+    edges, _ = batches(SWING, 2.3, noise=0.0)
+    random = np.random.default_rng(2)
+    coefficients = random.normal(0.0, 0.2, module._BASIS.shape[1])
+
+    def forecasts(number: int, step: float) -> NDArray[np.float64]:
+        moved, period = coefficients.copy(), PERIOD
+        if number < moved.size:
+            moved[number] += step
+        else:
+            period *= np.exp(step)
+        return module._forecasts(edges, module._BASIS @ moved, period)[0]
+
+    _, slopes = module._forecasts(edges, module._BASIS @ coefficients, PERIOD)
+    for number in range(coefficients.size + 1):
+        measured = (forecasts(number, 1e-6) - forecasts(number, -1e-6)) / 2e-6
+        np.testing.assert_allclose(slopes[:, number], measured, rtol=1e-3, atol=1e-3 * np.abs(measured).max())
+
+
+def test_a_size_and_its_work_belong_together() -> None:
+    for begin in (0.0, 0.3 * PERIOD, 7.9 * PERIOD):
+        for work in (0.01, 0.5, 3.0):
+            size = SWING.size_for(work, begin)
+            assert SWING.work(begin, begin + size) == pytest.approx(work)
+
+
+def test_two_ups_and_two_downs_are_enough() -> None:
+    cycle = Cycle()
+    place = 0.0
+    while cycle.period is None and place < 5 * PERIOD:
+        size = SWING.size_for(0.8, place)
+        cycle.learn(size, SWING.work(place, place + size), FIXED_S, 0.3)
+        place += size
+    assert place < 2.2 * PERIOD
+    assert cycle.trusted
+
+
+def test_intervals_that_differ_are_no_cycle() -> None:
+    cycle = Cycle()
+    random = np.random.default_rng(4)
+    for _ in range(40):
+        for cost in (1e-5, 2e-4):
+            for _ in range(int(np.exp(random.uniform(0.0, 4.0)))):
+                cycle.learn(0.8 / cost, 0.8, FIXED_S, 0.05)
+    assert not cycle.trusted
