@@ -30,7 +30,7 @@ def test_the_parts_have_a_row_each_beside_the_oracles(page: Path, monkeypatch: p
     conditions.write_parts(seeds=1)
     text = page.read_text()
     rows = [line.split(" | ")[0] for line in text.splitlines() if line.startswith("| ")]
-    assert rows[2:] == ["| all of it", "| with costs", "| oracle", "| oracle-causal"]
+    assert rows[2:] == ["| all of it", "| with costs", "| oracle", "| oracle-causal", "| oracle-reported"]
     assert "--controllers predictive,predictive:admit=cost --seeds 1" in text
 
 

@@ -12,7 +12,7 @@ import pytest
 from penstock.control import registry
 from penstock.errors import BadInputError, UnsupportedError
 from penstock.sim import kernel
-from penstock.sim.form import ORACLES, form_of
+from penstock.sim.form import LIMITS, ORACLES, form_of
 from penstock.sim.plant import Plant, load_plant, plant_of
 from penstock.sim.run import SimRun, SimSpec, prepare, simulate
 from penstock.sim.thesis import latency_s
@@ -78,7 +78,7 @@ def test_a_seed_repeats_and_another_differs(spec: SimSpec):
     assert not same(simulate(spec), simulate(replace(spec, seed=2)))
 
 
-@pytest.mark.parametrize("controller", ["fixed", "pmbaf", "das", "oracle", "oracle-causal"])
+@pytest.mark.parametrize("controller", ["fixed", "pmbaf", "das", "oracle", "oracle-causal", "oracle-reported"])
 @pytest.mark.parametrize("arrivals", ["saturated", "binary:min=2k,max=40k,period=2s"])
 def test_every_item_is_processed_once_and_never_before_it_arrived(controller: str, arrivals: str):
     run = simulate(replace(SPARK, controller=controller, arrivals=arrivals))
@@ -174,6 +174,29 @@ def test_the_causal_oracle_knows_nothing_of_costs_to_come():
     jump = int(np.searchsorted(run.stops, 200_000))
     assert run.values[jump - 1] == pytest.approx(1.0, rel=0.01)
     assert run.values[jump] > 1.5
+
+
+def test_the_reporting_oracle_knows_all_of_the_last_batch_and_nothing_of_the_next():
+    quiet = replace(SPARK, controller="oracle-reported", noise=0.0, cost="binary:min=500,max=5k,period=400k")
+    run = simulate(quiet)
+    jump = int(np.searchsorted(run.stops, 200_000))
+    assert run.values[jump - 1] == pytest.approx(1.0, rel=0.01)
+    assert run.values[jump] > 1.5
+    assert run.values[jump + 2] == pytest.approx(1.0, rel=0.01)
+
+
+def test_where_nothing_overlaps_the_reporting_oracle_is_as_good_as_the_causal_one():
+    steady = replace(SPARK, cost="constant:value=500", items=1_500_000)
+    reported, causal = (simulate(replace(steady, controller=name)) for name in ("oracle-reported", "oracle-causal"))
+    assert reported.metrics().i_slh == pytest.approx(causal.metrics().i_slh, abs=5.0)
+
+
+@pytest.mark.parametrize("controller", LIMITS)
+def test_an_oracle_has_no_settings_and_needs_a_latency_to_hold(controller: str):
+    with pytest.raises(BadInputError, match="no settings"):
+        prepare(replace(SPARK, controller=controller, settings={"step": 5}))
+    with pytest.raises(UnsupportedError, match="to hold"):
+        prepare(replace(SPARK, controller=controller, slo="<= 1 s"))
 
 
 def test_noise_can_be_doubled_and_switched_off():

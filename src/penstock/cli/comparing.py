@@ -44,7 +44,7 @@ def compare_command(
         typer.Option(
             metavar="LIST",
             help="Separated by commas, settings after colons. On Spark also plain, fixed:auto and oracle; "
-            "in virtual time also NAME:best, and both oracles are always there. Default: all.",
+            "in virtual time also NAME:best, and the oracles are always there. Default: all.",
         ),
     ] = None,
     slo: Annotated[

@@ -18,7 +18,9 @@ from penstock.units import format_count, format_duration, parse_count
 
 def simulate_command(
     plant: Annotated[str, typer.Option(help="thesis, spark, or a file from `penstock fit-plant`.")] = "thesis",
-    controller: Annotated[str, typer.Option(help="Who decides; also oracle and oracle-causal.")] = DEFAULT,
+    controller: Annotated[
+        str, typer.Option(help="Who decides; also oracle, oracle-causal and oracle-reported.")
+    ] = DEFAULT,
     slo: Annotated[
         str | None, typer.Option(help="The objective. Default: '3 ms ± 5%' on thesis, '1 s ± 10%' elsewhere.")
     ] = None,

@@ -13,10 +13,13 @@ from penstock.control.step import StepController
 from penstock.control.wrappers import Sampled
 from penstock.errors import UnsupportedError
 from penstock.sim import kernel
+from penstock.sim.reported import REPORTED
 from penstock.slo import Kind, Metric, Slo
 
 ORACLES = {"oracle": kernel.ORACLE, "oracle-causal": kernel.CAUSAL}
 """Two limits of itemized hits: one knows all costs, the other that of the last processed item. No controllers."""
+LIMITS = (*ORACLES, REPORTED)
+"""All that know what no controller can know."""
 
 # PBAF-WT is PBAF with nothing between the edges of its band.
 _STEPS: dict[type, int] = {
@@ -65,10 +68,15 @@ def has_oracle(slo: Slo) -> bool:
     return slo.kind is Kind.HOLD and slo.metric is not Metric.THROUGHPUT and slo.also is None
 
 
-def oracle_form(name: str, slo: Slo) -> list[float]:
-    """An oracle as the kernel's numbers."""
+def check_oracle(name: str, slo: Slo) -> None:
+    """Refuse an oracle where there is nothing to hold."""
     if not has_oracle(slo):
         raise UnsupportedError(f"{name} holds a latency, and {slo} is none to hold; write e.g. '1 s ± 10%'")
+
+
+def oracle_form(name: str, slo: Slo) -> list[float]:
+    """An oracle as the kernel's numbers."""
+    check_oracle(name, slo)
     form = _blank(slo)
     form[kernel.KIND] = float(ORACLES[name])
     return form

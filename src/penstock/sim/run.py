@@ -20,9 +20,10 @@ from penstock.patterns.arrivals import Saturated, parse_arrivals
 from penstock.patterns.base import FloatArray
 from penstock.sample import BatchSample, Decision
 from penstock.sim import kernel
-from penstock.sim.form import ORACLES, form_of, oracle_form
+from penstock.sim.form import LIMITS, ORACLES, check_oracle, form_of, oracle_form
 from penstock.sim.load import Load, load_of
 from penstock.sim.plant import Plant, load_plant
+from penstock.sim.reported import REPORTED, Reported
 from penstock.slo import Metric, Slo
 
 FIRST_SIZE = {"thesis": 10.0}
@@ -76,6 +77,9 @@ class Prepared:
     def controller(self) -> Controller:
         """A new controller."""
         name, settings = self.spec.controller, self.spec.settings
+        if name == REPORTED:
+            check_oracle(name, self.slo)
+            return Reported(self.slo, self.size, self.plant)
         size = self.size if self.sums is None else self.sums[min(int(self.size), len(self.sums) - 1)]
         return registry.create(name, self.slo, size, live=self.spec.live, waits=True, **settings)
 
@@ -174,7 +178,7 @@ def prepare(spec: SimSpec) -> Prepared:
         raise BadInputError("size", spec.size, "a batch has at least one item", "give 1 or more")
     arrival = _arrival_s(spec.arrivals, load.costs.size)
     prepared = Prepared(spec, slo, plant, load, arrival, float(size))
-    if spec.controller in ORACLES and (spec.settings or spec.admit != "rows"):
+    if spec.controller in LIMITS and (spec.settings or spec.admit != "rows"):
         raise BadInputError("controller", spec.controller, "an oracle has no settings", f"write {spec.controller}")
     if prepared.form is None:
         prepared.controller()

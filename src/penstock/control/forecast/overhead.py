@@ -61,7 +61,8 @@ class Overhead:
         self._usual += _USUAL_GAIN * varied
         if abs(varied) > _ALIKE:
             errors = np.log(value / (self._guesses + size * np.exp(self._levels)))
-            self._losses = _FORGET * self._losses + np.minimum(errors * errors, _FARTHEST)
-        self._levels = self._levels + _GAIN * (seen - self._levels)
-        possible = int(np.searchsorted(self._guesses, _SHORTER * self._shortest, side="right"))
-        self.fixed = float(self._guesses[int(np.argmin(self._losses[: max(possible, 1)]))])
+            self._losses *= _FORGET
+            self._losses += np.minimum(errors * errors, _FARTHEST)
+        self._levels += _GAIN * (seen - self._levels)
+        possible = int(self._guesses.searchsorted(_SHORTER * self._shortest, side="right"))
+        self.fixed = float(self._guesses[self._losses[: max(possible, 1)].argmin()])

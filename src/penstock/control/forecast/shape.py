@@ -17,7 +17,9 @@ _BASIS = np.column_stack((np.ones(CELLS), np.cos(_TURNS), np.sin(_TURNS)))
 _NORMS = (_BASIS**2).sum(axis=0)
 _QUICKNESS = np.concatenate(([0.0], np.tile(np.arange(1.0, _WAVES + 1) ** 2, 2), [0.0]))
 _RIDGE = 6e-3
-_STEPS = 6
+_STEPS = 7
+# A fit whose next step would be shorter is done.
+_SETTLED = 0.02
 # No step of the fit is longer: of a coefficient, and of the logarithm of the period.
 _LONGEST, _LONGEST_PERIOD = 1.0, 0.02
 # An error counts in full up to this, as a logarithm. No item is so much lighter or heavier than the others.
@@ -84,27 +86,30 @@ def fit(edges: _Floats, works: _Floats, fixed: float, period: float) -> Shape | 
     seen = np.log(fixed + works)
     coefficients = _BASIS.T @ _last_period(edges, works, period) / _NORMS
     held = _RIDGE * works.size * _QUICKNESS + 1e-9
-    for step in range(_STEPS + 1):
-        heaviness = np.clip(_BASIS @ coefficients, coefficients[0] - _STEEPEST, coefficients[0] + _STEEPEST)
-        forecasts, slopes = _forecasts(edges, heaviness, period)
+    for _ in range(_STEPS):
+        forecasts, slopes = _forecasts(edges, _heaviness(coefficients), period)
         errors = seen - np.log(fixed + forecasts)
-        if step == _STEPS:
-            break
         slopes /= (fixed + forecasts)[:, None]
-        weighted = slopes * np.minimum(1.0, _WILD / np.maximum(np.abs(errors), _WILD))[:, None]
+        weighted = slopes * (_WILD / np.maximum(np.abs(errors), _WILD))[:, None]
         pull = weighted.T @ errors
         pull[:-1] -= held[:-1] * coefficients
         try:
             move = np.linalg.solve(weighted.T @ slopes + np.diag(held), pull)
         except np.linalg.LinAlgError:
             return None
+        if not np.abs(move).max() > _SETTLED:
+            break
         coefficients += np.clip(move[:-1], -_LONGEST, _LONGEST)
         period *= math.exp(min(max(float(move[-1]), -_LONGEST_PERIOD), _LONGEST_PERIOD))
     if not (np.isfinite(errors).all() and math.isfinite(period)):
         return None
-    shape = Shape(period, heaviness)
+    shape = Shape(period, _heaviness(coefficients))
     shape.loss = float(np.minimum(errors * errors, _FARTHEST).mean())
     return shape
+
+
+def _heaviness(coefficients: _Floats) -> _Floats:
+    return np.clip(_BASIS @ coefficients, coefficients[0] - _STEEPEST, coefficients[0] + _STEEPEST)
 
 
 def _last_period(edges: _Floats, works: _Floats, period: float) -> _Floats:
