@@ -210,6 +210,37 @@ def test_absurd_samples_leave_a_finite_size() -> None:
         assert math.isfinite(controller.decide(BatchSample(number, size, max(int(size), 1), took_s)).size)
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_absurd_samples_in_a_cycle_leave_a_finite_size(seed: int) -> None:
+    source = random.Random(seed)
+    controller = Predictive(SLO, 100)
+    place, reasons = 0, []
+    for number in range(400):
+        items = max(round(controller.size), 1)
+        item_s = 1e-3 * math.exp(math.sin(2 * math.pi * (place + items / 2) / 9000))
+        absurd = number > 150 and source.random() < 0.1
+        size = math.exp(source.uniform(-6, 34)) if absurd else items
+        took_s = math.exp(source.uniform(-20, 20)) if absurd else 0.2 + items * item_s
+        decision = controller.decide(BatchSample(number, size, max(int(size), 1), took_s))
+        assert math.isfinite(decision.size)
+        place += items
+        reasons.append(decision.reason)
+    assert any("in a cycle" in reason for reason in reasons[:150])
+
+
+def test_small_overlapping_batches_make_up_for_what_rounding_leaves_out() -> None:
+    controller = Predictive(SLO, 2)
+    sizes = []
+    for number in range(200):
+        # 0.8 s for each item of the mean of the last four batches: 1.25 items each would be right.
+        items = round(controller.size)
+        began_s, took_s = number * 0.25, 0.8 * sum([*sizes, items][-4:]) / 4
+        controller.decide(BatchSample(number, items, items, max(took_s, 0.5), started_s=began_s))
+        assert controller.size == round(controller.size)
+        sizes.append(controller.size)
+    assert sum(sizes[-100:]) / 100 == pytest.approx(1.25, abs=0.1)
+
+
 def test_batches_that_overlap_count_as_large_as_those_around_them() -> None:
     controller = Predictive(SLO, 100)
     waiting: deque[BatchSample] = deque()

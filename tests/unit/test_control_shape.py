@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from penstock.control.forecast import shape as module
 from penstock.control.forecast.cycle import Cycle
+from penstock.control.forecast.level import Level
 from penstock.control.forecast.shape import CELLS, Shape, fit
 
 FIXED_S, PERIOD = 0.2, 1e6
@@ -27,11 +28,16 @@ def batches(truth: Shape, periods: float, noise: float, seed: int = 1) -> tuple[
     return np.array(places) - places[-1], np.array(works)
 
 
+def found(answer: tuple[Shape, float] | None) -> tuple[Shape, float]:
+    assert answer is not None
+    return answer
+
+
 @pytest.mark.parametrize("off", [0.97, 1.0, 1.03])
 def test_a_swing_and_its_period_are_found_through_noise(off: float) -> None:
     edges, works = batches(SWING, 2.5, noise=0.1)
-    shape = fit(edges, works, FIXED_S, off * PERIOD)
-    assert shape is not None
+    shape, loss = found(fit(edges, works, FIXED_S, off * PERIOD))
+    assert loss < 2 * 0.1**2
     assert shape.period == pytest.approx(PERIOD, rel=0.01)
     # The next batches, which begin where the known ones ended.
     begin = -edges[0]
@@ -42,15 +48,21 @@ def test_a_swing_and_its_period_are_found_through_noise(off: float) -> None:
     assert float(np.std(errors)) < 0.15
 
 
-def test_steps_are_found_to_about_a_batch() -> None:
+@pytest.mark.parametrize("off", [0.98, 1.0, 1.02])
+def test_steps_are_found_to_about_a_batch(off: float) -> None:
     edges, works = batches(STEPS, 3.0, noise=0.05)
-    shape = fit(edges, works, FIXED_S, PERIOD)
-    assert shape is not None
-    begin = -edges[0]
-    light, heavy = 0.48 * PERIOD, 0.98 * PERIOD
-    for place, cost in ((light, 1e-5), (heavy, 2e-4)):
-        at = (place - begin) % PERIOD
+    shape, _ = found(fit(edges, works, FIXED_S, off * PERIOD))
+    assert shape.period == pytest.approx(PERIOD, rel=0.01)
+    for place, cost in ((0.48 * PERIOD, 1e-5), (0.98 * PERIOD, 2e-4)):
+        at = (place + edges[0]) % PERIOD
         assert shape.work(at, at + 100) / 100 == pytest.approx(cost, rel=0.5)
+
+
+@pytest.mark.parametrize("off", [0.98, 1.0, 1.02])
+def test_little_more_than_a_period_of_steps_does_not_carry_the_period_away(off: float) -> None:
+    edges, works = batches(STEPS, 1.4, noise=0.05)
+    shape, _ = found(fit(edges, works, FIXED_S, off * PERIOD))
+    assert shape.period == pytest.approx(PERIOD, rel=0.05)
 
 
 def test_slopes_are_those_of_the_forecasts() -> None:
@@ -79,22 +91,69 @@ def test_a_size_and_its_work_belong_together() -> None:
             assert SWING.work(begin, begin + size) == pytest.approx(work)
 
 
-def test_two_ups_and_two_downs_are_enough() -> None:
-    cycle = Cycle()
-    place = 0.0
-    while cycle.period is None and place < 5 * PERIOD:
-        size = SWING.size_for(0.8, place)
-        cycle.learn(size, SWING.work(place, place + size), FIXED_S, 0.3)
+def adopted(truth: Shape, periods: float, error_without: float = 0.3, noise: float = 0.0) -> Cycle:
+    """A cycle that has seen so many periods of batches of equal work."""
+    cycle, place, random = Cycle(), 0.0, np.random.default_rng(5)
+    while place < periods * PERIOD:
+        size = truth.size_for(0.8, place)
+        took_s = (FIXED_S + truth.work(place, place + size)) * float(np.exp(random.normal(0.0, noise)))
+        cycle.learn(size, took_s - FIXED_S, FIXED_S, error_without)
         place += size
-    assert place < 2.2 * PERIOD
+    return cycle
+
+
+def test_two_ups_and_two_downs_are_enough() -> None:
+    cycle = adopted(SWING, 2.2)
     assert cycle.trusted
+    assert cycle.period == pytest.approx(PERIOD, rel=0.02)
+
+
+def test_a_period_of_many_batches_is_found_too() -> None:
+    slow = Shape(PERIOD, np.log(2e-4) + 1.2 * np.sin(2 * np.pi * np.arange(CELLS) / CELLS))
+    assert 170 < slow.work(0.0, PERIOD) / 0.8 < 190
+    cycle = adopted(slow, 4.0, noise=0.05)
+    assert cycle.trusted
+    assert cycle.period == pytest.approx(PERIOD, rel=0.03)
+
+
+def test_a_period_longer_than_the_history_is_not_invented() -> None:
+    slow = Shape(PERIOD, np.log(9e-4) + 1.2 * np.sin(2 * np.pi * np.arange(CELLS) / CELLS))
+    assert adopted(slow, 4.0).period is None
 
 
 def test_intervals_that_differ_are_no_cycle() -> None:
-    cycle = Cycle()
+    cycle, level = Cycle(), Level()
     random = np.random.default_rng(4)
+    size, trusted, batches = 8e4, 0, 0
     for _ in range(40):
         for cost in (1e-5, 2e-4):
             for _ in range(int(np.exp(random.uniform(0.0, 4.0)))):
-                cycle.learn(0.8 / cost, 0.8, FIXED_S, 0.05)
-    assert not cycle.trusted
+                work = size * cost
+                level.learn(size, FIXED_S + work, FIXED_S)
+                cycle.learn(size, work, FIXED_S, level.error)
+                size = level.size_for(1.0, FIXED_S)
+                trusted, batches = trusted + cycle.trusted, batches + 1
+    assert trusted < 0.05 * batches
+
+
+def test_a_cycle_that_has_ended_is_not_trusted_for_long() -> None:
+    cycle = adopted(SWING, 4.0)
+    assert cycle.trusted
+    after = 0
+    # A load a hundred times lighter, whose batches are longer than several periods.
+    while cycle.trusted and after < 50:
+        cycle.learn(4e6, 0.8, FIXED_S, 0.01)
+        after += 1
+    assert after <= 3
+
+
+def test_a_lasting_error_becomes_one_of_the_whole_period() -> None:
+    heavier = Shape(PERIOD, np.log(2e-5) + np.log(1.2) + 1.2 * np.sin(2 * np.pi * np.arange(CELLS) / CELLS))
+    cycle = adopted(SWING, 3.0)
+    before = cycle.size_for(0.8)
+    place = 3.0 * PERIOD
+    for _ in range(5):
+        size = heavier.size_for(0.8, place)
+        cycle.learn(size, heavier.work(place, place + size), FIXED_S, 0.3)
+        place += size
+    assert cycle.size_for(0.8, ahead=4 * PERIOD - place) < 0.95 * before

@@ -21,7 +21,7 @@ from penstock.control.registry import parse_spec
 from penstock.errors import BadInputError
 from penstock.metrics import percentiles
 from penstock.metrics.summary import TOLERANCES
-from penstock.sim.form import LIMITS, has_oracle
+from penstock.sim.form import ORACLES, has_oracle
 from penstock.sim.run import SimSpec, prepare, simulate
 from penstock.slo import Metric, Slo
 from penstock.units import parse_count
@@ -79,7 +79,7 @@ def compare_plant(
     parsed = Slo.parse(slo)
     if twice := [label for label, count in Counter(controllers).items() if count > 1]:
         raise BadInputError("controllers", twice[0], "given twice", "name each controller once")
-    limits = [name for name in LIMITS if has_oracle(parsed) and name not in controllers]
+    limits = [name for name in ORACLES if has_oracle(parsed) and name not in controllers]
     wanted = [*controllers, *limits]
     grids = {label: list(_grid(label, base)) for label in wanted if _is_best(label)}
     entries = {label: _entry(label, base) for label in wanted if label not in grids}
@@ -94,7 +94,7 @@ def compare_plant(
         for label in wanted:
             jobs = [replace(entries[label].spec, seed=seed) for seed in range(1, seeds + 1)]
             summaries = list(count.over(mapped(_summary, jobs)))
-            rows.append(table.row(label, summaries, limit=label in LIMITS) | {"settings": _settings(entries[label])})
+            rows.append(table.row(label, summaries, limit=label in ORACLES) | {"settings": _settings(entries[label])})
     about = {"plant": plant, "slo": str(parsed), "seeds": seeds, "delay": delay, "noise": noise}
     about |= {"arrivals": arrivals, "cost": cost, "items": items, "seeds_vary": "the noise of the plant, nothing else"}
     return table.comparison(rows, about | about_here())

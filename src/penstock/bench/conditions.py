@@ -59,9 +59,10 @@ Made by `{command}` on {date}.
 """
 _CONDITIONS_INTRO = """## Under other conditions
 
-I-SLH in percent of items within {slo}, plant `{plant}`, {seeds} seeds each, 95% intervals; in the last column
-`oracle-causal`, which knows the true cost of the last processed item. Where arrivals are slower than the machine, no
-controller fills a batch, and items are late by no fault of theirs: the columns differ less there.
+I-SLH in percent of items within {slo}, plant `{plant}`, {seeds} seeds each, 95% intervals; in the last columns
+`oracle-reported`, which is told the true cost of every batch that was reported, and `oracle-causal`, which knows that
+of the last processed item. Where arrivals are slower than the machine, no controller fills a batch, and items are late
+by no fault of theirs: the columns differ less there.
 
 Made by `python -m penstock.bench.conditions`; a row is what
 `penstock compare --plant {plant} --controllers {controllers} --seeds {seeds}` prints with its options added.
@@ -104,12 +105,12 @@ def parts_section(command: str, found: Mapping[str, Any]) -> str:
 
 def conditions_section(found: Sequence[tuple[str, Mapping[str, Any], Mapping[str, Any]]], seeds: int) -> str:
     """One line a condition, as Markdown."""
-    names = ("predictive", *OTHERS, "oracle-causal")
+    names = ("predictive", *OTHERS, "oracle-reported", "oracle-causal")
     lines = []
     for name, fields, each in found:
         by_name = {row["controller"]: row for row in each["rows"]}
         lines.append([name, _options(fields), *(spread(by_name[which]["i_slh"]) for which in names)])
-    intro = _CONDITIONS_INTRO.format(slo=LIVE_SLO, plant=PLANT, seeds=seeds, controllers=",".join(names[:-1]))
+    intro = _CONDITIONS_INTRO.format(slo=LIVE_SLO, plant=PLANT, seeds=seeds, controllers=",".join(names[:-2]))
     return f"{intro}\n{table(['condition', 'options', *names], lines)}"
 
 

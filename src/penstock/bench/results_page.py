@@ -98,9 +98,9 @@ def military_section(found: Comparison) -> str:
 _VIRTUAL_INTRO = """## In virtual time
 
 Every controller at its defaults (of a live query on the plant `spark`), and the best settings of PMBAF and PID out of a
-grid, found on other seeds. {seeds} seeds each, the same for all; the oracles know what no controller knows, and limit
-I-SLH. A verdict sets a controller against the best mean I-SLH. The plants are models:
-[decision 010](decisions/010-plants.md) says what they are made of.
+grid, found on other seeds. {seeds} seeds each, the same for all; `oracle` and `oracle-causal` know what no controller
+knows, and limit I-SLH; `oracle-reported` knows what samples can tell, without noise. A verdict sets a controller
+against the best mean I-SLH. The plants are models: [decision 010](decisions/010-plants.md) says what they are made of.
 """
 
 

@@ -13,7 +13,7 @@ from penstock.clock import ManualClock
 from penstock.journal import Journal
 from penstock.metrics import responses, settling_batches, summarise
 from penstock.sample import BatchSample, Decision
-from penstock.sim.form import ORACLES
+from penstock.sim.form import KERNEL_ORACLES
 from penstock.sim.run import Prepared, SimRun, SimSpec, prepare, simulate
 
 
@@ -55,7 +55,7 @@ def _summary(run: SimRun, spec: SimSpec) -> dict[str, Any]:
 
 
 def _journaled(prepared: Prepared, out: Path) -> SimRun:
-    """The run with a decision after each batch, as its journal has them; an oracle leaves samples alone."""
+    """The run with a decision after each batch, as its journal has them; the kernel's oracles have none."""
     spec = prepared.spec
     header = {"slo": str(prepared.slo), "unit": spec.admit, "simulated": True, "live": spec.live}
     header |= {name: value for name, value in asdict(spec).items() if name not in ("slo", "size")}
@@ -68,7 +68,7 @@ def _journaled(prepared: Prepared, out: Path) -> SimRun:
     run = simulate(spec, watch)
     clock = ManualClock()
     with Journal.open(out / "journal.jsonl", header, clock=clock) as journal:
-        if spec.controller not in ORACLES:
+        if spec.controller not in KERNEL_ORACLES:
             journal.decision(-1, Decision(prepared.size, "first size"), applied=True)
         for sample, ended_s in zip(run.samples(), run.ended_s.tolist(), strict=True):
             clock.advance(max(ended_s - clock.monotonic_s(), 0.0))

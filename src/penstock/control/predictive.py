@@ -231,7 +231,7 @@ class Predictive:
         if self._cycle.trusted:
             waiting = sum(self._decided[1 - self._lag :]) if self._lag > 1 else 0.0
             foreseen = self._cycle.size_for(max(goal - fixed, _LEAST_SHARE * goal), waiting)
-            if abs(math.log(foreseen / planned)) > _APART * self._level.noise:
+            if foreseen > 0 and abs(math.log(foreseen / planned)) > _APART * self._level.noise:
                 planned, why = foreseen, f", in a cycle of {format_size(self._cycle.period or 0.0)} items"
         if self.slo.kind is Kind.AT_MOST and fixed > 0 and len(self._decided) > _TOLD_APART:
             enough = max(fixed / self._level.item * (1 / _ENOUGH - 1), self._size)

@@ -16,10 +16,10 @@ from penstock.sim import kernel
 from penstock.sim.reported import REPORTED
 from penstock.slo import Kind, Metric, Slo
 
-ORACLES = {"oracle": kernel.ORACLE, "oracle-causal": kernel.CAUSAL}
+KERNEL_ORACLES = {"oracle": kernel.ORACLE, "oracle-causal": kernel.CAUSAL}
 """Two limits of itemized hits: one knows all costs, the other that of the last processed item. No controllers."""
-LIMITS = (*ORACLES, REPORTED)
-"""All that know what no controller can know."""
+ORACLES = (*KERNEL_ORACLES, REPORTED)
+"""All that know what no controller knows; the last one is a yardstick, and can be beaten by foresight."""
 
 # PBAF-WT is PBAF with nothing between the edges of its band.
 _STEPS: dict[type, int] = {
@@ -78,7 +78,7 @@ def oracle_form(name: str, slo: Slo) -> list[float]:
     """An oracle as the kernel's numbers."""
     check_oracle(name, slo)
     form = _blank(slo)
-    form[kernel.KIND] = float(ORACLES[name])
+    form[kernel.KIND] = float(KERNEL_ORACLES[name])
     return form
 
 

@@ -20,10 +20,10 @@ from penstock.patterns.arrivals import Saturated, parse_arrivals
 from penstock.patterns.base import FloatArray
 from penstock.sample import BatchSample, Decision
 from penstock.sim import kernel
-from penstock.sim.form import LIMITS, ORACLES, check_oracle, form_of, oracle_form
+from penstock.sim.form import KERNEL_ORACLES, ORACLES, check_oracle, form_of, oracle_form
 from penstock.sim.load import Load, load_of
 from penstock.sim.plant import Plant, load_plant
-from penstock.sim.reported import REPORTED, Reported
+from penstock.sim.reported import REPORTED, ReportedOracle
 from penstock.slo import Metric, Slo
 
 FIRST_SIZE = {"thesis": 10.0}
@@ -79,7 +79,7 @@ class Prepared:
         name, settings = self.spec.controller, self.spec.settings
         if name == REPORTED:
             check_oracle(name, self.slo)
-            return Reported(self.slo, self.size, self.plant)
+            return ReportedOracle(self.slo, self.size, self.plant, self.spec.delay)
         size = self.size if self.sums is None else self.sums[min(int(self.size), len(self.sums) - 1)]
         return registry.create(name, self.slo, size, live=self.spec.live, waits=True, **settings)
 
@@ -91,7 +91,7 @@ class Prepared:
     @property
     def form(self) -> list[float] | None:
         """What the kernel needs to know of the controller; None where it does not know it."""
-        if self.spec.controller in ORACLES:
+        if self.spec.controller in KERNEL_ORACLES:
             return oracle_form(self.spec.controller, self.slo)
         if self.spec.admit != "rows":
             return None
@@ -178,7 +178,7 @@ def prepare(spec: SimSpec) -> Prepared:
         raise BadInputError("size", spec.size, "a batch has at least one item", "give 1 or more")
     arrival = _arrival_s(spec.arrivals, load.costs.size)
     prepared = Prepared(spec, slo, plant, load, arrival, float(size))
-    if spec.controller in LIMITS and (spec.settings or spec.admit != "rows"):
+    if spec.controller in ORACLES and (spec.settings or spec.admit != "rows"):
         raise BadInputError("controller", spec.controller, "an oracle has no settings", f"write {spec.controller}")
     if prepared.form is None:
         prepared.controller()
@@ -195,7 +195,7 @@ def simulate(spec: SimSpec, watch: Watch | None = None, compiled: bool = False) 
     (20000, True)
     """
     prepared = prepare(spec)
-    form = None if watch is not None and spec.controller not in ORACLES else prepared.form
+    form = None if watch is not None and spec.controller not in KERNEL_ORACLES else prepared.form
     if form is None:
         counts, begins, ends = _run_controller(prepared, watch)
     else:

@@ -1,4 +1,4 @@
-"""What is run: every configuration of sections 5.2 and 5.3 of the thesis, and the two oracles."""
+"""What is run: every configuration of sections 5.2 and 5.3 of the thesis, and two oracles as limits."""
 
 from __future__ import annotations
 

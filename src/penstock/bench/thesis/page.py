@@ -44,7 +44,7 @@ Made by `{command}` on {today}: {cells:,} runs of one million items each
 Every batch counts, no warm-up is left out. The 95% intervals are of the mean over the runs (bootstrap, widened for few
 runs). A dash is what the thesis does not have, or, for the step of an oracle, what does not exist.
 
-The two oracles are limits, not controllers: `oracle` knows the cost of every item ahead, `oracle-causal` only that of
+Two oracles are limits, not controllers: `oracle` knows the cost of every item ahead, `oracle-causal` only that of
 the last item processed; both know when the batches in flight will leave, neither knows the noise of the batch to come.
 They bring each latency as near to the target as they can, which limits I-SLH but not B-SLH: who sends fewer small
 batches counts fewer misses.

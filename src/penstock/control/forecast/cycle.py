@@ -6,28 +6,34 @@ import math
 from array import array
 
 import numpy as np
-from numpy.typing import NDArray
 
-from penstock.control.forecast.shape import HORIZON, Shape, fit, loss
+from penstock.control.forecast.shape import FARTHEST, Floats, Shape, fit
 
+# So many batches are remembered, and no period is longer.
 _HISTORY = 400
-# Extremes of so many batches say what is high and what is low.
+# Extremes of so many batches say what is high and what is low; a range of less than this, as a logarithm, is noise.
 _RECENT = 48
 _LEAST_RANGE = 0.35
+# Nearer to the middle than this share of the range nobody is on either side.
 _HYSTERESIS = 0.1
-# Intervals between crossings that differ by less are the same period.
+# Intervals between crossings that differ by less are the same period. So many crossings are remembered.
 _REGULAR = 0.25
 _CROSSINGS = 6
+# Crossings are known to a batch or two: periods around the mean interval, from which a fit finds its way.
 _AROUND = np.linspace(0.88, 1.12, 61)
 # A shape is learned from the last periods and what came just before; not again within so much of one.
 _LEARNED, _BEFORE, _AGAIN = 3.0, 0.2, 0.7
-_LEAST_BATCHES = 8
+# Fewer tell no shape of as many coefficients.
+_LEAST_BATCHES = 12
 # A forecast of what was seen already is better than one of what comes.
 _CAUTION = 1.5
 _LOSS_GAIN = 0.04
+# So many forecasts in a row beyond 30%, which were within it without the cycle: it has ended.
+_MISSES = 2
 _OFFSET_GAIN, _OFFSET_DECAY = 0.3, 0.8
 _MOST_OFFSET = 0.5
-_Floats = NDArray[np.float64]
+# A batch that is so many times all before it leaves no digits for them.
+_SWALLOWS = 1e9
 
 
 class Cycle:
@@ -35,7 +41,7 @@ class Cycle:
 
     The load has a period when it crosses the middle between its recent extremes at regular intervals, counted in items:
     twice upwards and twice downwards, or three times in one direction. What items cost over a period, and how long
-    it is exactly, is then fitted to the last batches (`penstock.control.forecast.shape`), anew at every later crossing.
+    it is exactly, is then fitted to the last batches (`penstock.control.forecast.shape`), and anew about once a period.
 
     The forecast is used only while its errors are smaller than those without it.
 
@@ -60,6 +66,7 @@ class Cycle:
         self._ups = array("d")
         self._downs = array("d")
         self._loss = self._loss_without = 0.0
+        self._misses = 0
         self._offset = 0.0
 
     @property
@@ -74,10 +81,12 @@ class Cycle:
 
     def learn(self, size: float, work: float, fixed: float, error_without: float) -> None:
         """One more batch; `error_without` is the error of the forecast that knows no cycle, as a logarithm."""
-        self._loss_without += _LOSS_GAIN * (loss(error_without) - self._loss_without)
-        # A batch of several periods tells nothing of their parts.
-        if self._shape is not None and size <= HORIZON * self._shape.period:
-            self._compare(self._shape, size, work, fixed)
+        if size > _SWALLOWS * self._place > 0:
+            self._shape = None
+            return
+        self._loss_without += _LOSS_GAIN * (min(error_without**2, FARTHEST) - self._loss_without)
+        if self._shape is not None:
+            self._compare(self._shape, size, work, fixed, error_without)
         self._place += size
         self._sizes.append(size)
         self._works.append(work)
@@ -91,11 +100,11 @@ class Cycle:
             self._look_for_period(fixed)
 
     def size_for(self, work: float, ahead: float = 0.0) -> float:
-        """How many items, after the `ahead` next ones, come to so much work."""
+        """How many items, after the `ahead` next ones, come to so much work; 0 where that is too far to tell."""
         assert self._shape is not None
         return self._shape.size_for(work * math.exp(-self._offset), self._place + ahead - self._origin)
 
-    def _compare(self, shape: Shape, size: float, work: float, fixed: float) -> None:
+    def _compare(self, shape: Shape, size: float, work: float, fixed: float, error_without: float) -> None:
         """Judge the forecast of a batch; an error that lasts is one of all cells."""
         begin = self._place - self._origin
         forecast = shape.work(begin, begin + size) * math.exp(self._offset)
@@ -103,7 +112,11 @@ class Cycle:
             self._shape = None
             return
         error = math.log((fixed + work) / (fixed + forecast))
-        self._loss += _LOSS_GAIN * (loss(error) - self._loss)
+        self._loss += _LOSS_GAIN * (min(error * error, FARTHEST) - self._loss)
+        missed = error_without**2 < FARTHEST < error * error
+        self._misses = self._misses + 1 if missed else 0
+        if self._misses >= _MISSES:
+            self._loss = max(self._loss, _CAUTION * self._loss_without)
         moved = self._offset + _OFFSET_GAIN * min(max(error, -_MOST_OFFSET), _MOST_OFFSET)
         self._offset = _OFFSET_DECAY * moved
 
@@ -120,7 +133,7 @@ class Cycle:
         """Adopt a period where the last intervals are alike, drop one that the last of them denies."""
         crossings, others = (self._ups, self._downs) if self._high else (self._downs, self._ups)
         intervals = np.diff(np.array(crossings))
-        if not intervals.size:
+        if not (intervals.size and intervals.min() > 0):
             return
         unlike = np.flatnonzero(np.abs(np.log(intervals / intervals[-1])) > _REGULAR)
         regular = intervals[unlike[-1] + 1 if unlike.size else 0 :]
@@ -130,9 +143,10 @@ class Cycle:
             elif regular.size == 1 or self._place - self._origin < _AGAIN * self._shape.period:
                 return
         if regular.size == 1:
-            if len(others) < 2 or abs(math.log((others[-1] - others[-2]) / regular[0])) > _REGULAR:
+            other = others[-1] - others[-2] if len(others) > 1 else 0.0
+            if not other > 0 or abs(math.log(other / regular[0])) > _REGULAR:
                 return
-            regular = np.array([(others[-1] - others[-2] + regular[0]) / 2])
+            regular = np.array([(other + regular[0]) / 2])
         self._adopt(float(regular.mean()), float(regular.sum()), fixed)
 
     def _adopt(self, period: float, regular: float, fixed: float) -> None:
@@ -141,26 +155,28 @@ class Cycle:
         edges -= edges[-1]
         works = np.array(self._works)
         first = int(edges.searchsorted(-min(regular + _BEFORE * period, _LEARNED * period)))
-        shape = None
-        if works.size - first >= _LEAST_BATCHES:
-            # What absurd sizes make of it is refused.
-            with np.errstate(all="ignore"):
-                shape = fit(edges[first:], works[first:], fixed, _refined(edges, works, period))
-        if shape is not None and self._shape is None:
-            self._loss, self._offset = _CAUTION * shape.loss, 0.0
-        self._shape, self._origin = shape, self._place
+        if -edges[0] < period or works.size - first < _LEAST_BATCHES:
+            return
+        # What absurd sizes make of it is refused.
+        with np.errstate(all="ignore"):
+            found = fit(edges[first:], works[first:], fixed, _refined(edges, works, period))
+        if found is None:
+            return
+        if self._shape is None:
+            self._loss, self._misses, self._offset = _CAUTION * found[1], 0, 0.0
+        self._shape, self._origin = found[0], self._place
 
 
-def _refined(edges: _Floats, works: _Floats, mean: float) -> float:
+def _refined(edges: Floats, works: Floats, mean: float) -> float:
     """The period, around the mean interval, under which the last one is most like those before, in cumulated work."""
     done = np.concatenate(([0.0], np.cumsum(works)))
     tried = mean * _AROUND
-    last = edges > -1.2 * mean
     spread = np.zeros(tried.size)
     for cycles in (1, 2):
-        before = edges[last] - cycles * tried[:, None]
-        if cycles > 1 and before.min() < edges[0]:
+        last = (edges > -mean) & (edges > edges[0] + cycles * tried[-1])
+        if np.count_nonzero(last) < _LEAST_BATCHES:
             break
+        before = edges[last] - cycles * tried[:, None]
         earlier = np.interp(before.ravel(), edges, done).reshape(before.shape)
         spread += np.var(done[last] - earlier, axis=1)
-    return float(tried[int(np.argmin(spread))])
+    return float(tried[int(np.argmin(spread))]) if spread.any() else mean
