@@ -67,7 +67,8 @@ class Predictive:
     A throughput is solved for in the same model, without trends and cycles.
 
     Samples may come late: how late is seen from which decision a batch obeyed, and the forecast reaches as far ahead.
-    Batches may overlap: a batch then counts as large as those that left during its stay, on average.
+    Batches may overlap: a batch then counts as large as those that left during its stay, on average, and sizes are
+    whole numbers, each of which makes up for the rounding of the one before.
 
     `changes` (that start the level anew), `recall` (of levels known from before, so that a spike that has passed costs
     one batch), `trends` and `cycles` can be switched off, to see what each is worth.
