@@ -29,7 +29,7 @@ _LEAST_BATCHES = 12
 _CAUTION = 1.5
 _LOSS_GAIN = 0.04
 # So many forecasts in a row beyond 30%, which were within it without the cycle: it has ended.
-_MISSES = 2
+_MISSES = 3
 _OFFSET_GAIN, _OFFSET_DECAY = 0.3, 0.8
 _MOST_OFFSET = 0.5
 # A batch that is so many times all before it leaves no digits for them.
@@ -173,7 +173,7 @@ def _refined(edges: Floats, works: Floats, mean: float) -> float:
     tried = mean * _AROUND
     spread = np.zeros(tried.size)
     for cycles in (1, 2):
-        last = (edges > -mean) & (edges > edges[0] + cycles * tried[-1])
+        last = (edges > -(1 + _BEFORE) * mean) & (edges > edges[0] + cycles * tried[-1])
         if np.count_nonzero(last) < _LEAST_BATCHES:
             break
         before = edges[last] - cycles * tried[:, None]
