@@ -12,8 +12,19 @@ from penstock.control.forecast.level import Level
 from penstock.control.forecast.shape import CELLS, Shape, fit
 
 FIXED_S, PERIOD = 0.2, 1e6
-SWING = Shape(PERIOD, np.log(2e-5) + 1.2 * np.sin(2 * np.pi * np.arange(CELLS) / CELLS))
-STEPS = Shape(PERIOD, np.log(np.repeat([1e-5, 2e-4], CELLS // 2)))
+
+
+def shape_of(heaviness: NDArray[np.float64]) -> Shape:
+    """In cells of equal work."""
+    return Shape(PERIOD, np.exp(-heaviness) / np.exp(-heaviness).sum(), heaviness)
+
+
+def swing(item_s: float) -> Shape:
+    return shape_of(np.log(item_s) + 1.2 * np.sin(2 * np.pi * np.arange(CELLS) / CELLS))
+
+
+SWING = swing(2e-5)
+STEPS = shape_of(np.log(np.repeat([1e-5, 2e-4], CELLS // 2)))
 
 
 def batches(truth: Shape, periods: float, noise: float, seed: int = 1) -> tuple[NDArray[np.float64], ...]:
@@ -68,6 +79,7 @@ def test_little_more_than_a_period_of_steps_does_not_carry_the_period_away(off: 
 def test_slopes_are_those_of_the_forecasts() -> None:
     edges, _ = batches(SWING, 2.3, noise=0.0)
     random = np.random.default_rng(2)
+    widths = random.dirichlet(np.ones(CELLS))
     coefficients = random.normal(0.0, 0.2, module._BASIS.shape[1])
 
     def forecasts(number: int, step: float) -> NDArray[np.float64]:
@@ -76,9 +88,9 @@ def test_slopes_are_those_of_the_forecasts() -> None:
             moved[number] += step
         else:
             period *= np.exp(step)
-        return module._forecasts(edges, module._BASIS @ moved, period)[0]
+        return module._forecasts(edges, widths, module._BASIS @ moved, period)[0]
 
-    _, slopes = module._forecasts(edges, module._BASIS @ coefficients, PERIOD)
+    _, slopes = module._forecasts(edges, widths, module._BASIS @ coefficients, PERIOD)
     for number in range(coefficients.size + 1):
         measured = (forecasts(number, 1e-6) - forecasts(number, -1e-6)) / 2e-6
         np.testing.assert_allclose(slopes[:, number], measured, rtol=1e-3, atol=1e-3 * np.abs(measured).max())
@@ -109,7 +121,7 @@ def test_two_ups_and_two_downs_are_enough() -> None:
 
 
 def test_a_period_of_many_batches_is_found_too() -> None:
-    slow = Shape(PERIOD, np.log(2e-4) + 1.2 * np.sin(2 * np.pi * np.arange(CELLS) / CELLS))
+    slow = swing(2e-4)
     assert 170 < slow.work(0.0, PERIOD) / 0.8 < 190
     cycle = adopted(slow, 4.0, noise=0.05)
     assert cycle.trusted
@@ -117,8 +129,7 @@ def test_a_period_of_many_batches_is_found_too() -> None:
 
 
 def test_a_period_longer_than_the_history_is_not_invented() -> None:
-    slow = Shape(PERIOD, np.log(9e-4) + 1.2 * np.sin(2 * np.pi * np.arange(CELLS) / CELLS))
-    assert adopted(slow, 4.0).period is None
+    assert adopted(swing(9e-4), 4.0).period is None
 
 
 def test_intervals_that_differ_are_no_cycle() -> None:
@@ -148,7 +159,7 @@ def test_a_cycle_that_has_ended_is_not_trusted_for_long() -> None:
 
 
 def test_a_lasting_error_becomes_one_of_the_whole_period() -> None:
-    heavier = Shape(PERIOD, np.log(2e-5) + np.log(1.2) + 1.2 * np.sin(2 * np.pi * np.arange(CELLS) / CELLS))
+    heavier = swing(1.2 * 2e-5)
     cycle = adopted(SWING, 3.0)
     before = cycle.size_for(0.8)
     place = 3.0 * PERIOD

@@ -51,8 +51,8 @@ class Cycle:
     ...     cycle.learn(100, work, fixed=0.0, error_without=0.3)
     >>> cycle.trusted and round(cycle.period, -1)
     1200.0
-    >>> round(cycle.size_for(100.0, ahead=250.0)), round(cycle.size_for(100.0, ahead=850.0))
-    (41, 245)
+    >>> round(cycle.size_for(100.0, ahead=250.0), -1), round(cycle.size_for(100.0, ahead=850.0), -1)
+    (40.0, 250.0)
     """
 
     def __init__(self) -> None:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 
 CELLS = 96
-# Each wave is a sine and a cosine over the work of a period; slow ones cost less than quick ones.
+# Each wave is a sine and a cosine over the cells of a period; slow ones cost less than quick ones.
 _WAVES = 6
 _TURNS = 2 * math.pi * np.outer((np.arange(CELLS) + 0.5) / CELLS, np.arange(1, _WAVES + 1))
 _BASIS = np.column_stack((np.ones(CELLS), np.cos(_TURNS), np.sin(_TURNS)))
@@ -32,21 +32,18 @@ FARTHEST = 0.1
 
 
 class Shape:
-    """The work of items over a period, in cells of equal work: where items are heavy, a cell has fewer of them.
+    """The work of items over a period, in cells that each have a width in items and one work for all of them.
 
-    So cells are as fine as batches are, which a controller that holds a latency cuts to about equal work.
-
-    >>> shape = Shape(period=1000.0, heaviness=np.log(np.repeat([1.0, 4.0], CELLS // 2)))
+    >>> shape = Shape(period=1000.0, widths=np.array([0.8, 0.2]), heaviness=np.log([1.0, 4.0]))
     >>> round(shape.work(0.0, 800.0)), round(shape.work(800.0, 1000.0)), round(shape.size_for(900.0, 800.0))
     (800, 800, 300)
     """
 
-    def __init__(self, period: float, heaviness: Floats) -> None:
-        """With the logarithm of an item's work in each cell."""
+    def __init__(self, period: float, widths: Floats, heaviness: Floats) -> None:
+        """With the share of each cell in the items of a period, and the logarithm of the work of its items."""
         self.period = period
-        lightness = np.exp(-heaviness)
-        self._cell = period / float(lightness.sum())
-        self._places = np.concatenate(([0.0], np.cumsum(lightness))) * self._cell
+        self._places = period * np.concatenate(([0.0], np.cumsum(widths)))
+        self._done = period * np.concatenate(([0.0], np.cumsum(widths * np.exp(heaviness))))
 
     def work(self, begin: float, end: float) -> float:
         """Of the items between two places."""
@@ -54,17 +51,13 @@ class Shape:
 
     def size_for(self, work: float, begin: float) -> float:
         """How many items from a place on come to so much work, up to two periods of them."""
-        periods, rest = divmod((self._until(begin) + work) / self._cell, CELLS)
-        cell = min(int(rest), CELLS - 1)
-        width = self._places[cell + 1] - self._places[cell]
-        end = periods * self.period + self._places[cell] + (rest - cell) * width
-        return min(float(end) - begin, HORIZON * self.period)
+        periods, rest = divmod(self._until(begin) + work, float(self._done[-1]))
+        end = periods * self.period + float(np.interp(rest, self._done, self._places))
+        return min(end - begin, HORIZON * self.period)
 
     def _until(self, place: float) -> float:
         periods, phase = divmod(place, self.period)
-        cell = min(int(self._places.searchsorted(phase, side="right")) - 1, CELLS - 1)
-        part = (phase - self._places[cell]) / (self._places[cell + 1] - self._places[cell])
-        return float(periods * CELLS + cell + part) * self._cell
+        return periods * float(self._done[-1]) + float(np.interp(phase, self._places, self._done))
 
 
 def fit(edges: Floats, works: Floats, fixed: float, period: float) -> tuple[Shape, float] | None:
@@ -77,11 +70,12 @@ def fit(edges: Floats, works: Floats, fixed: float, period: float) -> tuple[Shap
     errors count less, and quick waves are held back.
     """
     seen = np.log(fixed + works)
-    coefficients = _BASIS.T @ _last_period(edges, works, period) / _NORMS
+    widths, heaviness = _cells(edges, works, period)
+    coefficients = _BASIS.T @ heaviness / _NORMS
     held = works.size * np.concatenate((_RIDGE * _QUICKNESS, [_HELD]))
     stretch, best = 0.0, None
     for _ in range(_STEPS):
-        forecasts, slopes = _forecasts(edges, _heaviness(coefficients), period * math.exp(stretch))
+        forecasts, slopes = _forecasts(edges, widths, _heaviness(coefficients), period * math.exp(stretch))
         errors = seen - np.log(fixed + forecasts)
         loss = float(np.minimum(errors * errors, FARTHEST).mean())
         if best is None or loss < best[0]:
@@ -101,46 +95,41 @@ def fit(edges: Floats, works: Floats, fixed: float, period: float) -> tuple[Shap
     loss, coefficients, stretch = best
     if not (math.isfinite(loss) and np.isfinite(coefficients).all()):
         return None
-    return Shape(period * math.exp(stretch), _heaviness(coefficients)), loss
+    return Shape(period * math.exp(stretch), widths, _heaviness(coefficients)), loss
 
 
 def _heaviness(coefficients: Floats) -> Floats:
     return np.clip(_BASIS @ coefficients, coefficients[0] - _STEEPEST, coefficients[0] + _STEEPEST)
 
 
-def _last_period(edges: Floats, works: Floats, period: float) -> Floats:
-    """How heavy items were in each cell of the last period, by the batch that each cell was in."""
-    first = max(int(edges.searchsorted(-period, side="right")) - 1, 0)
-    done = np.cumsum(works[first:])
-    batches = done.searchsorted((np.arange(CELLS) + 0.5) / CELLS * done[-1])
-    heaviness: Floats = np.log(works[first:] / np.diff(edges[first:]))[np.minimum(batches, done.size - 1)]
-    return heaviness
+def _cells(edges: Floats, works: Floats, period: float) -> tuple[Floats, Floats]:
+    """Widths and heaviness of the last period, as its batches had it, in cells of equal measure.
 
-
-def _forecasts(edges: Floats, heaviness: Floats, period: float) -> tuple[Floats, Floats]:
-    """The work of each batch; and how it changes with each coefficient and with the logarithm of the period.
-
-    With r the lightness of a cell (1 / the work of an item), R its sum before the cell and T over all cells, the work
-    up to a place at the phase p of its period, in cell c after w whole periods, is
-
-        period ((w CELLS + c) / T + (p - R / T) / r)
+    The measure is half items, half work: batches that hold a latency are as fine as the work is, and hits count
+    items. So neither a few heavy items nor many light ones are lost in a cell.
     """
-    lightness = np.exp(-heaviness)
-    total = float(lightness.sum())
-    before = np.concatenate(([0.0], np.cumsum(lightness)))
+    total = np.concatenate(([0.0], np.cumsum(works)))
+    inside = edges > -period
+    items = np.concatenate(([0.0], edges[inside] + period))
+    done = np.concatenate(([0.0], total[inside] - np.interp(-period, edges, total)))
+    measure = items / period + done / done[-1]
+    borders = np.linspace(0.0, 2.0, CELLS + 1)
+    widths = np.diff(np.interp(borders, measure, items)) / period
+    return widths, np.log(np.diff(np.interp(borders, measure, done)) / (widths * period))
+
+
+def _forecasts(edges: Floats, widths: Floats, heaviness: Floats, period: float) -> tuple[Floats, Floats]:
+    """The work of each batch; and how it changes with each coefficient and with the logarithm of the period."""
+    heavy = np.exp(heaviness)
+    before = np.concatenate(([0.0], np.cumsum(widths)))
+    done = np.concatenate((np.zeros((1, _BASIS.shape[1])), np.cumsum((widths * heavy)[:, None] * _BASIS, axis=0)))
     places = edges / period
     whole = np.floor(places)
     phase = places - whole
-    cell = np.minimum(before.searchsorted(phase * total, side="right") - 1, CELLS - 1)
-    light, cells = lightness[cell], whole * CELLS + cell
-    within = (phase - before[cell] / total) / light
-    until = period * (cells / total + within)
-    # What a coefficient moves of each lightness, of the sums before each cell, and of their total.
-    moved = np.concatenate((np.zeros((1, _BASIS.shape[1])), np.cumsum(-lightness[:, None] * _BASIS, axis=0)))
-    slopes = period * (
-        np.outer((before[cell] / light - cells) / total**2, moved[-1])
-        - moved[cell] / (total * light)[:, None]
-        + within[:, None] * _BASIS[cell]
-    )
-    stretched = until - edges / light
-    return np.diff(until), np.diff(np.column_stack((slopes, stretched)), axis=0)
+    cell = np.minimum(before.searchsorted(phase, side="right") - 1, CELLS - 1)
+    within = (phase - before[cell]) * heavy[cell]
+    # The first column of the basis is 1: what it moves is the work itself.
+    until = period * (whole[:, None] * done[-1] + done[cell] + within[:, None] * _BASIS[cell])
+    stretched = until[:, 0] - edges * heavy[cell]
+    slopes = np.diff(np.column_stack((until, stretched)), axis=0)
+    return slopes[:, 0].copy(), slopes
