@@ -12,9 +12,11 @@ from numpy.typing import NDArray
 
 from penstock.control import registry
 from penstock.errors import BadInputError, UnsupportedError
+from penstock.sample import BatchSample
 from penstock.sim import kernel
 from penstock.sim.form import KERNEL_ORACLES, ORACLES, form_of
 from penstock.sim.plant import Plant, load_plant, plant_of
+from penstock.sim.reported import ReportedOracle
 from penstock.sim.run import SimRun, SimSpec, prepare, simulate
 from penstock.sim.thesis import latency_s
 from penstock.slo import Slo
@@ -168,21 +170,19 @@ def test_without_noise_the_oracle_hits_wherever_a_batch_can():
     assert (np.abs(run.values[2:-1] - 1.0) < 0.01).mean() > 0.99
 
 
-def test_the_causal_oracle_knows_nothing_of_costs_to_come():
-    quiet = replace(SPARK, controller="oracle-causal", noise=0.0, cost="binary:min=500,max=5k,period=400k")
-    run = simulate(quiet)
-    jump = int(np.searchsorted(run.stops, 200_000))
-    assert run.values[jump - 1] == pytest.approx(1.0, rel=0.01)
-    assert run.values[jump] > 1.5
-
-
-def test_the_oracle_of_reports_knows_all_of_the_last_batch_and_nothing_of_the_next():
-    quiet = replace(SPARK, controller="oracle-reported", noise=0.0, cost="binary:min=500,max=5k,period=400k")
+@pytest.mark.parametrize("controller", ["oracle-causal", "oracle-reported"])
+def test_these_oracles_know_nothing_of_costs_to_come(controller: str):
+    quiet = replace(SPARK, controller=controller, noise=0.0, cost="binary:min=500,max=5k,period=400k")
     run = simulate(quiet)
     jump = int(np.searchsorted(run.stops, 200_000))
     assert run.values[jump - 1] == pytest.approx(1.0, rel=0.01)
     assert run.values[jump] > 1.5
     assert run.values[jump + 2] == pytest.approx(1.0, rel=0.01)
+
+
+def test_the_oracle_of_reports_lives_with_a_plant_whose_items_cost_nothing():
+    oracle = ReportedOracle(Slo.parse("1 s ± 10%"), 10, Plant("fixed", a_batch_s=0.5))
+    assert np.isfinite(oracle.decide(BatchSample(0, 10, 10, 0.5, load=1.0)).size)
 
 
 @pytest.mark.parametrize("delay", [0, 3])

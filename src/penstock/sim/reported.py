@@ -9,6 +9,8 @@ from penstock.sim.thesis import latency_of_service
 from penstock.slo import Metric, Slo
 
 REPORTED = "oracle-reported"
+# Of an item, on a plant whose batches take as long whatever their size.
+_LEAST_S = 1e-12
 
 
 class ReportedOracle:
@@ -40,6 +42,6 @@ class ReportedOracle:
         noise = sample.processing_s / (self._stays * plant.ideal_s(sample.items, cost))
         waited_s = (sample.wait_s or 0.0) if self.slo.metric is Metric.END_TO_END else 0.0
         service_s = (self.slo.aim - waited_s) / (self._stays * noise**self._memory)
-        each_s = plant.an_item_s + plant.volume_s * cost**plant.power
+        each_s = max(plant.an_item_s + plant.volume_s * cost**plant.power, _LEAST_S)
         self.size = clamp(max((service_s - plant.a_batch_s - plant.depth_s * cost) / each_s, 1.0))
         return Decision(self.size, f"items of {cost:g}: {format_change(before, self.size)}")
