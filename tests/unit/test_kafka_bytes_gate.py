@@ -81,6 +81,16 @@ def test_bytes_are_set_as_the_rows_that_come_to_them_and_follow_the_query(live: 
     assert live.weighed == [0]
 
 
+def test_a_batch_that_is_told_of_late_does_not_set_the_rows_of_one_that_has_begun(
+    live: LiveFake, gate: KafkaBytesGate
+) -> None:
+    gate.apply(Decision(50_000, "why"))
+    gate.see_planned(offsets(1000))
+    gate.admitted(took(0, 500, 2000))
+    gate.follow()
+    assert live.asked[-1] == 5
+
+
 def test_what_was_taken_and_what_waits_is_in_bytes_and_rows_are_known(gate: KafkaBytesGate) -> None:
     admitted = gate.admitted(took(990, 1010, 2000))
     assert admitted.size == 10 * 100 + 10 * 10_000

@@ -17,6 +17,7 @@ import java.util.concurrent.TimeUnit;
 public class LogSizes {
   private static final ObjectMapper JSON = new ObjectMapper();
   private static final long LEADERS_MS = 10000;
+  private static final int TRIES = 3;
   private final Object execution;
   private final int source;
   private Map leaders = new HashMap();
@@ -46,20 +47,30 @@ public class LogSizes {
       leaders = leaders(client, admin, parts, until);
       askedMs = System.currentTimeMillis();
     }
-    // All on their way at once: an end and a size should be of the same moment.
     Class specs = Class.forName("org.apache.kafka.clients.admin.OffsetSpec", true, loader);
-    Object starts = offsets(client, admin, specs, "earliest", parts);
-    Object ends = offsets(client, admin, specs, "latest", parts);
-    Object logs = client.getMethod("describeLogDirs", new Class[] {Collection.class})
-        .invoke(admin, new Object[] {new HashSet(leaders.values())});
     Map first;
     Map after;
     Map sizes;
     try {
+      Object starts = offsets(client, admin, specs, "earliest", parts);
+      after = (Map) get(Engine.call(offsets(client, admin, specs, "latest", parts), "all"), until);
       first = (Map) get(Engine.call(starts, "all"), until);
-      after = (Map) get(Engine.call(ends, "all"), until);
-      // Last: a broker that is silent uses up the time, and those that have answered are heard all the same.
-      sizes = sizes((Map) Engine.call(logs, "descriptions"), leaders, until);
+      // An end and a size should be of the same moment. Where the ends before and after the sizes are the same they are;
+      // while records come they are only near, so it is tried again.
+      for (int tries = 1; ; tries++) {
+        Object logs = client.getMethod("describeLogDirs", new Class[] {Collection.class})
+            .invoke(admin, new Object[] {new HashSet(leaders.values())});
+        sizes = sizes((Map) Engine.call(logs, "descriptions"), leaders, until);
+        if (System.currentTimeMillis() >= until) {
+          // A broker that is silent has used up the time; those that have answered are heard all the same.
+          break;
+        }
+        Map before = after;
+        after = (Map) get(Engine.call(offsets(client, admin, specs, "latest", parts), "all"), until);
+        if (tries == TRIES || ended(before, parts).equals(ended(after, parts))) {
+          break;
+        }
+      }
     } catch (Exception fault) {
       askedMs = 0;
       throw fault;
@@ -87,6 +98,14 @@ public class LogSizes {
       throw new IllegalStateException("no leader of the topic's partitions told the size of their logs");
     }
     return JSON.writeValueAsString(topics);
+  }
+
+  private static List ended(Map ends, List parts) throws Exception {
+    List found = new ArrayList();
+    for (int i = 0; i < parts.size(); i++) {
+      found.add(Engine.call(ends.get(parts.get(i)), "offset"));
+    }
+    return found;
   }
 
   private static Object offsets(Class client, Object admin, Class specs, String which, List parts) throws Exception {

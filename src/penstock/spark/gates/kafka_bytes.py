@@ -82,7 +82,9 @@ class KafkaBytesGate(KafkaGate):
         if taken is None or taken.end is None:
             return admitted
         rows, end, latest = admitted.size, parse_offsets(taken.end), parse_offsets(taken.latest)
-        self._at = end
+        # A batch may be told of when the next one has begun: what is known of that one is not taken back.
+        at = self._at or {}
+        self._at = {**at, **{part: max(stop, at.get(part, 0)) for part, stop in end.items()}}
         size = rows * (self.sizes.newest if self.sizes.known else NOMINAL_BYTES)
         if taken.start is not None:
             start = parse_offsets(taken.start)
