@@ -6,10 +6,12 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from penstock.control.forecast import shape as module
+from penstock.control.forecast import waves as module
 from penstock.control.forecast.cycle import Cycle
 from penstock.control.forecast.level import Level
-from penstock.control.forecast.shape import CELLS, Shape, fit
+from penstock.control.forecast.shape import Shape
+from penstock.control.forecast.steps import fit_steps
+from penstock.control.forecast.waves import CELLS, fit_waves
 
 FIXED_S, PERIOD = 0.2, 1e6
 
@@ -25,6 +27,7 @@ def swing(item_s: float) -> Shape:
 
 SWING = swing(2e-5)
 STEPS = shape_of(np.log(np.repeat([1e-5, 2e-4], CELLS // 2)))
+STEPS_RISE = PERIOD * 20 / 21
 
 
 def batches(truth: Shape, periods: float, noise: float, seed: int = 1) -> tuple[NDArray[np.float64], ...]:
@@ -47,7 +50,7 @@ def found(answer: tuple[Shape, float] | None) -> tuple[Shape, float]:
 @pytest.mark.parametrize("off", [0.97, 1.0, 1.03])
 def test_a_swing_and_its_period_are_found_through_noise(off: float) -> None:
     edges, works = batches(SWING, 2.5, noise=0.1)
-    shape, loss = found(fit(edges, works, FIXED_S, off * PERIOD))
+    shape, loss = found(fit_waves(edges, works, FIXED_S, off * PERIOD))
     assert loss < 2 * 0.1**2
     assert shape.period == pytest.approx(PERIOD, rel=0.01)
     # The next batches, which begin where the known ones ended.
@@ -62,7 +65,7 @@ def test_a_swing_and_its_period_are_found_through_noise(off: float) -> None:
 @pytest.mark.parametrize("off", [0.98, 1.0, 1.02])
 def test_steps_are_found_to_about_a_batch(off: float) -> None:
     edges, works = batches(STEPS, 3.0, noise=0.05)
-    shape, _ = found(fit(edges, works, FIXED_S, off * PERIOD))
+    shape, _ = found(fit_waves(edges, works, FIXED_S, off * PERIOD))
     assert shape.period == pytest.approx(PERIOD, rel=0.01)
     for place, cost in ((0.48 * PERIOD, 1e-5), (0.98 * PERIOD, 2e-4)):
         at = (place + edges[0]) % PERIOD
@@ -72,8 +75,36 @@ def test_steps_are_found_to_about_a_batch(off: float) -> None:
 @pytest.mark.parametrize("off", [0.98, 1.0, 1.02])
 def test_little_more_than_a_period_of_steps_does_not_carry_the_period_away(off: float) -> None:
     edges, works = batches(STEPS, 1.4, noise=0.05)
-    shape, _ = found(fit(edges, works, FIXED_S, off * PERIOD))
+    shape, _ = found(fit_waves(edges, works, FIXED_S, off * PERIOD))
     assert shape.period == pytest.approx(PERIOD, rel=0.05)
+
+
+@pytest.mark.parametrize("off", [0.97, 1.0, 1.03])
+@pytest.mark.parametrize("noise", [0.0, 0.1])
+def test_jumps_are_found_within_a_batch(off: float, noise: float) -> None:
+    edges, works = batches(STEPS, 2.5, noise)
+    shape, loss = found(fit_steps(edges, works, FIXED_S, off * PERIOD))
+    assert loss < 2 * noise**2 + 0.005
+    assert shape.period == pytest.approx(PERIOD, rel=0.01)
+    # Items of the light half are 20 times as many: a batch is a tenth of a period there, a two hundredth after it.
+    rise = (STEPS_RISE + edges[0]) % PERIOD
+    assert shape.work(rise - 0.1 * PERIOD, rise - 0.02 * PERIOD) / (0.08 * PERIOD) == pytest.approx(1e-5, rel=0.2)
+    assert shape.work(rise + 0.01 * PERIOD, rise + 0.03 * PERIOD) / (0.02 * PERIOD) == pytest.approx(2e-4, rel=0.2)
+
+
+def test_jumps_explain_jumps_better_and_waves_explain_a_swing_better() -> None:
+    for truth, steps_are_better in ((STEPS, True), (SWING, False)):
+        edges, works = batches(truth, 2.5, noise=0.05)
+        swinging = found(fit_waves(edges, works, FIXED_S, PERIOD))[1]
+        jumping = found(fit_steps(edges, works, FIXED_S, PERIOD))[1]
+        assert (jumping < swinging) is steps_are_better
+        assert (fit_steps(edges, works, FIXED_S, PERIOD, rival=swinging) is not None) is steps_are_better
+
+
+def test_without_a_jump_up_and_a_jump_down_there_are_no_levels() -> None:
+    edges = np.arange(-20.0, 1.0)
+    assert fit_steps(edges, np.repeat([1.0, 5.0], 10), FIXED_S, 10.0) is None
+    assert fit_steps(edges, np.ones(20), FIXED_S, 10.0) is None
 
 
 def test_slopes_are_those_of_the_forecasts() -> None:
@@ -112,6 +143,15 @@ def adopted(truth: Shape, periods: float, error_without: float = 0.3, noise: flo
         cycle.learn(size, took_s - FIXED_S, FIXED_S, error_without)
         place += size
     return cycle
+
+
+def test_a_load_that_jumps_is_foreseen_to_the_jump() -> None:
+    cycle = adopted(STEPS, 4.05)
+    assert cycle.size_for(0.8) == pytest.approx(0.8 / 1e-5, rel=0.15)
+    # Half of the work is before the jump, and the other half needs few items.
+    before = 0.4 / 1e-5
+    across = cycle.size_for(0.8, ahead=4 * PERIOD + STEPS_RISE - before - cycle._place)
+    assert across == pytest.approx(before + 0.4 / 2e-4, rel=0.15)
 
 
 def test_two_ups_and_two_downs_are_enough() -> None:

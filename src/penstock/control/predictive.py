@@ -38,6 +38,7 @@ _ENOUGH = 0.05
 _TOLD_APART = 2
 # Some of the goal is always for items, also where the fixed part is beyond it.
 _LEAST_SHARE = 0.03
+_LEAST_PART = 0.1
 _WORTH_SAYING = 0.05
 # Of the first batches nobody can say that the load has changed: nothing was known yet.
 _FIRST = 3
@@ -61,8 +62,9 @@ class Predictive:
     where item' is the forecast for the batch that will be admitted: by the level of the load, its trend and, where the
     load comes back at regular intervals, its cycle (`penstock.control.forecast`). The goal is the target; for a bound
     on processing, so far below it that 19 batches in 20 keep it. Under a bound no batch grows once its fixed part is 5%
-    of its time: beyond that, latency grows and throughput does not. A size is at most four times the largest of the
-    last 32 batches, unless the load is back at a level that is known.
+    of its time: beyond that, latency grows and throughput does not. Where the fixed part alone is beyond the objective,
+    a tenth as much again is for items. A size is at most four times the largest of the last 32 batches, unless the load
+    is back at a level that is known.
 
     A throughput is solved for in the same model, without trends and cycles.
 
@@ -223,6 +225,9 @@ class Predictive:
         if self.slo.kind is Kind.AT_MOST and self.slo.metric is Metric.PROCESSING:
             share = clamp(1 - fixed / goal, 0.0, 1.0)
             goal = min(goal, self.slo.target * math.exp(-_SPARE * self._level.spread(share)))
+        if fixed > self.slo.high:
+            # No size meets it, and hardly any items would cost all throughput for hardly any time.
+            goal = (1 + _LEAST_PART) * fixed
         # Where little is known, a batch that is too small costs less than one that is too large.
         care = clamp(self._level.doubt - _UNSURE, 0.0, _MOST_CARE)
         planned = self._level.size_for(goal, fixed, self._lag) * math.exp(-care)

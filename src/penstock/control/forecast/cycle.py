@@ -7,7 +7,9 @@ from array import array
 
 import numpy as np
 
-from penstock.control.forecast.shape import FARTHEST, Floats, Shape, fit
+from penstock.control.forecast.shape import FARTHEST, Floats, Shape
+from penstock.control.forecast.steps import fit_steps
+from penstock.control.forecast.waves import fit_waves
 
 # So many batches are remembered, and no period is longer.
 _HISTORY = 400
@@ -23,6 +25,8 @@ _CROSSINGS = 6
 _AROUND = np.linspace(0.88, 1.12, 61)
 # A shape is learned from the last periods and what came just before; not again within so much of one.
 _LEARNED, _BEFORE, _AGAIN = 3.0, 0.2, 0.7
+# Two levels explain any load for a while: they are tried on so many periods and more.
+_FOR_STEPS = 1.9
 # Fewer tell no shape of as many coefficients.
 _LEAST_BATCHES = 12
 # A forecast of what was seen already is better than one of what comes.
@@ -41,7 +45,9 @@ class Cycle:
 
     The load has a period when it crosses the middle between its recent extremes at regular intervals, counted in items:
     twice upwards and twice downwards, or three times in one direction. What items cost over a period, and how long
-    it is exactly, is then fitted to the last batches (`penstock.control.forecast.shape`), and anew about once a period.
+    it is exactly, is then fitted to the last batches, and anew about once a period: as a swing
+    (`penstock.control.forecast.waves`) or as two levels (`penstock.control.forecast.steps`), whichever explains them
+    better.
 
     The forecast is used only while its errors are smaller than those without it.
 
@@ -159,12 +165,21 @@ class Cycle:
             return
         # What absurd sizes make of it is refused.
         with np.errstate(all="ignore"):
-            found = fit(edges[first:], works[first:], fixed, _refined(edges, works, period))
+            found = _fitted(edges[first:], works[first:], fixed, _refined(edges, works, period))
         if found is None:
             return
         if self._shape is None:
             self._loss, self._misses, self._offset = _CAUTION * found[1], 0, 0.0
         self._shape, self._origin = found[0], self._place
+
+
+def _fitted(edges: Floats, works: Floats, fixed: float, period: float) -> tuple[Shape, float] | None:
+    """The shape that explains the batches best."""
+    swing = fit_waves(edges, works, fixed, period)
+    if -edges[0] < _FOR_STEPS * period:
+        return swing
+    jumps = fit_steps(edges, works, fixed, period, math.inf if swing is None else swing[1])
+    return min((each for each in (jumps, swing) if each is not None), key=lambda each: each[1], default=None)
 
 
 def _refined(edges: Floats, works: Floats, mean: float) -> float:

@@ -1,0 +1,91 @@
+"""A period of a load that jumps between two levels: when it jumps, and what items cost on each, fitted to batches."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+
+from penstock.control.forecast.shape import FARTHEST, Floats, Shape
+
+# Each round moves the rise, the length of the heavy part and the period, or leaves them; in parts of the period.
+_MOVES = np.array(list(itertools.product((-1.0, 0.0, 1.0), repeat=3)))
+_SCALES = (1 / 16, 1 / 32, 1 / 64, 1 / 128, 1 / 256)
+_ROUNDS = 2
+_COARSE, _HOPELESS = 1 / 16, 1.5
+# No batch is foreseen to have less of its work than this.
+_LEAST_SHARE = 1e-3
+
+
+def fit_steps(
+    edges: Floats, works: Floats, fixed: float, period: float, rival: float = math.inf
+) -> tuple[Shape, float] | None:
+    """The two levels, with a period near the given one, that explain the work of batches, and the mean of its losses.
+
+    As `penstock.control.forecast.waves.fit_waves`, whose curve is too soft for a jump: here a batch across it tells
+    where within it the load has jumped. For each guess of where the load rises, how long it stays and the period, the
+    levels a and b follow by least squares from
+
+        work = a light + b heavy,    relative to the batch's time
+
+    with the items that each batch has of both; the search around the best guess grows finer and finer. Where it is far
+    from the loss of a `rival` after its coarse rounds it ends with nothing.
+    """
+    sizes = np.diff(edges)
+    heaviness = np.log(works / sizes)
+    heavy = heaviness > (heaviness.min() + heaviness.max()) / 2
+    turns = np.flatnonzero(heavy[1:] != heavy[:-1]) + 1
+    rises, falls = turns[heavy[turns]], turns[~heavy[turns]]
+    if not (rises.size and falls.size):
+        return None
+    rise = edges[rises[-1]] + sizes[rises[-1]] / 2
+    best = np.array([rise, (edges[falls[-1]] - rise) % period, period])
+    # A longer period moves the oldest jumps most.
+    reach = np.array([period, period, period / max(-edges[0] / period - 0.5, 1.0)])
+    loss, levels = math.inf, best
+    for scale, _ in itertools.product(_SCALES, range(_ROUNDS)):
+        if scale < _COARSE and loss > _HOPELESS * rival:
+            break
+        guesses = best + _MOVES * (scale * reach)
+        losses, solved = _losses(edges, works, fixed, guesses)
+        least = int(losses.argmin())
+        if losses[least] < loss:
+            loss, best, levels = float(losses[least]), guesses[least], solved[least]
+    if loss > _HOPELESS * rival or loss == math.inf:
+        return None
+    return _shape(*best.tolist(), levels), loss
+
+
+def _losses(edges: Floats, works: Floats, fixed: float, guesses: Floats) -> tuple[Floats, Floats]:
+    """Of each guess; infinite where it makes no sense. And its two levels."""
+    rise, stay, period = guesses.T[:, :, None]
+    places = (edges - rise) / period
+    whole = np.floor(places)
+    heavy = np.diff(whole * stay + np.minimum((places - whole) * period, stay))
+    light = np.diff(edges) - heavy
+    times = fixed + works
+    shares, light_shares, heavy_shares = works / times, light / times, heavy / times
+    both = np.einsum("gb,gb->g", light_shares, heavy_shares)
+    lights = np.einsum("gb,gb->g", light_shares, light_shares)
+    heavies = np.einsum("gb,gb->g", heavy_shares, heavy_shares)
+    by_light, by_heavy = light_shares @ shares, heavy_shares @ shares
+    low = (heavies * by_light - both * by_heavy) / (lights * heavies - both * both)
+    high = (lights * by_heavy - both * by_light) / (lights * heavies - both * both)
+    foreseen = np.maximum(low[:, None] * light + high[:, None] * heavy, _LEAST_SHARE * works)
+    errors = np.log(times / (fixed + foreseen))
+    losses = np.minimum(errors * errors, FARTHEST).mean(axis=1)
+    sensible = (low > 0) & (high > low) & (guesses[:, 1] > 0) & (guesses[:, 1] < guesses[:, 2]) & np.isfinite(losses)
+    return np.where(sensible, losses, math.inf), np.column_stack((low, high))
+
+
+def _shape(rise: float, stay: float, period: float, levels: Floats) -> Shape:
+    """From where the batches end, at 0."""
+    low, high = levels.tolist()
+    since = -rise % period
+    if since < stay:
+        parts = (stay - since, high), (period - stay, low), (since, high)
+    else:
+        parts = (period - since, low), (stay, high), (since - stay, low)
+    widths, heaviness = np.array(parts).T
+    return Shape(period, widths / period, np.log(heaviness))
