@@ -54,7 +54,8 @@ def fit_steps(
             loss, best, levels = float(losses[least]), guesses[least], solved[least]
     if loss > _HOPELESS * rival or loss == math.inf:
         return None
-    return _shape(*best.tolist(), levels), loss
+    rise, stay, period = best.tolist()
+    return _shape(rise, stay, period, levels), loss
 
 
 def _losses(edges: Floats, works: Floats, fixed: float, guesses: Floats) -> tuple[Floats, Floats]:
