@@ -30,7 +30,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if HERE in item.path.parents:
             item.add_marker(pytest.mark.kill)
-            item.add_marker(pytest.mark.timeout(600))
+            item.add_marker(pytest.mark.timeout(900))
 
 
 @dataclass

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from penstock.control.forecast import cycle as cycle_module
 from penstock.control.forecast import waves as module
 from penstock.control.forecast.cycle import Cycle
 from penstock.control.forecast.level import Level
@@ -99,6 +100,13 @@ def test_jumps_explain_jumps_better_and_waves_explain_a_swing_better() -> None:
         jumping = found(fit_steps(edges, works, FIXED_S, PERIOD))[1]
         assert (jumping < swinging) is steps_are_better
         assert (fit_steps(edges, works, FIXED_S, PERIOD, rival=swinging) is not None) is steps_are_better
+
+
+def test_of_little_more_than_a_period_two_levels_are_not_believed() -> None:
+    for periods, levels in ((1.3, False), (2.5, True)):
+        edges, works = batches(STEPS, periods, noise=0.05)
+        shape, _ = found(cycle_module._fitted(edges, works, FIXED_S, PERIOD))
+        assert (len(shape._places) < CELLS) is levels
 
 
 def test_without_a_jump_up_and_a_jump_down_there_are_no_levels() -> None:

@@ -7,6 +7,7 @@ from array import array
 from collections.abc import Mapping
 from typing import ClassVar
 
+from penstock.control.floor import Floor
 from penstock.control.forecast.cycle import Cycle
 from penstock.control.forecast.level import Level, News
 from penstock.control.forecast.overhead import Overhead
@@ -38,7 +39,6 @@ _ENOUGH = 0.05
 _TOLD_APART = 2
 # Some of the goal is always for items, also where the fixed part is beyond it.
 _LEAST_SHARE = 0.03
-_LEAST_PART = 0.1
 _WORTH_SAYING = 0.05
 # Of the first batches nobody can say that the load has changed: nothing was known yet.
 _FIRST = 3
@@ -62,9 +62,9 @@ class Predictive:
     where item' is the forecast for the batch that will be admitted: by the level of the load, its trend and, where the
     load comes back at regular intervals, its cycle (`penstock.control.forecast`). The goal is the target; for a bound
     on processing, so far below it that 19 batches in 20 keep it. Under a bound no batch grows once its fixed part is 5%
-    of its time: beyond that, latency grows and throughput does not. Where the fixed part alone is beyond the objective,
-    a tenth as much again is for items. A size is at most four times the largest of the last 32 batches, unless the load
-    is back at a level that is known.
+    of its time: beyond that, latency grows and throughput does not. Where batches take longer than the objective
+    whatever their size, they have as many items as cost hardly any time (`penstock.control.floor`). A size is at most
+    four times the largest of the last 32 batches, unless the load is back at a level that is known.
 
     A throughput is solved for in the same model, without trends and cycles.
 
@@ -114,6 +114,7 @@ class Predictive:
         self._rest = 0.0
         self._beyond = 0
         self._unvaried, self._patience = 0, _UNVARIED
+        self._floor: Floor | None = None
         self._told = False
         self._news: str | None = None
 
@@ -160,6 +161,8 @@ class Predictive:
             planned, why = self._for_latency(fixed)
             self._see_reach(sample, value, fixed)
             planned = self._tried(sample, value, planned)
+            if self._floor is not None:
+                planned, why = max(planned, self._floor.size), f"{why}, beyond the objective whatever the size"
         most = max(_GROWTH * max(self._sizes), before)
         if news is not News.RETURNED and planned > most:
             planned = most
@@ -180,13 +183,19 @@ class Predictive:
         """Count batches that take longer than the objective whatever their size: nobody can help that by sizes."""
         smallest = fixed > self.slo.high or sample.size < _FEW
         self._beyond = self._beyond + 1 if smallest and value > self.slo.high else 0
+        if self._floor is not None:
+            self._floor.learn(sample.size, value)
+            if value <= self.slo.high or not self._floor.explains(value):
+                self._floor, self._beyond = None, 0
+        elif self._beyond >= _BEYOND_REACH:
+            self._floor = Floor(sample.size)
         if self._beyond >= _BEYOND_REACH and not self._told:
             self._told = True
             # Without a number: a wrapper may have shown other times than the user's.
             self._news = (
                 "even the smallest batches take longer than the objective allows, so no size meets it, and batches "
-                "stay small; ask for more time, or make a batch cheaper (fewer partitions of state, fewer sources and "
-                "sinks, penstock.configure)"
+                "have as many items as cost hardly any time; ask for more of it, or make a batch cheaper (fewer "
+                "partitions of state, fewer sources and sinks, penstock.configure)"
             )
 
     def _tried(self, sample: BatchSample, value: float, planned: float) -> float:
@@ -225,9 +234,6 @@ class Predictive:
         if self.slo.kind is Kind.AT_MOST and self.slo.metric is Metric.PROCESSING:
             share = clamp(1 - fixed / goal, 0.0, 1.0)
             goal = min(goal, self.slo.target * math.exp(-_SPARE * self._level.spread(share)))
-        if fixed > self.slo.high:
-            # No size meets it, and hardly any items would cost all throughput for hardly any time.
-            goal = (1 + _LEAST_PART) * fixed
         # Where little is known, a batch that is too small costs less than one that is too large.
         care = clamp(self._level.doubt - _UNSURE, 0.0, _MOST_CARE)
         planned = self._level.size_for(goal, fixed, self._lag) * math.exp(-care)

@@ -17,7 +17,6 @@ import java.util.concurrent.TimeUnit;
 public class LogSizes {
   private static final ObjectMapper JSON = new ObjectMapper();
   private static final long LEADERS_MS = 10000;
-  private static final int TRIES = 3;
   private final Object execution;
   private final int source;
   private Map leaders = new HashMap();
@@ -49,25 +48,38 @@ public class LogSizes {
     }
     Class specs = Class.forName("org.apache.kafka.clients.admin.OffsetSpec", true, loader);
     Map first;
-    Map after;
-    Map sizes;
+    Map ends = new HashMap();
+    Map sizes = new HashMap();
     try {
       Object starts = offsets(client, admin, specs, "earliest", parts);
-      after = (Map) get(Engine.call(offsets(client, admin, specs, "latest", parts), "all"), until);
+      Map now = ends(client, admin, specs, parts, until);
       first = (Map) get(Engine.call(starts, "all"), until);
-      // An end and a size should be of the same moment. Where the ends before and after the sizes are the same they are;
-      // while records come they are only near, so it is tried again.
-      for (int tries = 1; ; tries++) {
-        Object logs = client.getMethod("describeLogDirs", new Class[] {Collection.class})
-            .invoke(admin, new Object[] {new HashSet(leaders.values())});
-        sizes = sizes((Map) Engine.call(logs, "descriptions"), leaders, until);
-        if (System.currentTimeMillis() >= until) {
+      // An end and a size should be of one moment. They are where the end is still the same after the size was told; the
+      // other partitions are asked again, once, with an end that is rather too early: what a log grew by then counts for
+      // the records that follow.
+      List asked = parts;
+      for (boolean again = false; ; again = true) {
+        try {
+          Map told = sizes(client, admin, asked, leaders, until);
+          for (int i = 0; i < asked.size(); i++) {
+            if (told.containsKey(asked.get(i))) {
+              sizes.put(asked.get(i), told.get(asked.get(i)));
+              ends.put(asked.get(i), now.get(asked.get(i)));
+            }
+          }
           // A broker that is silent has used up the time; those that have answered are heard all the same.
+          if (again || System.currentTimeMillis() >= until) {
+            break;
+          }
+          now = ends(client, admin, specs, asked, until);
+        } catch (Exception fault) {
+          if (sizes.isEmpty()) {
+            throw fault;
+          }
           break;
         }
-        Map before = after;
-        after = (Map) get(Engine.call(offsets(client, admin, specs, "latest", parts), "all"), until);
-        if (tries == TRIES || ended(before, parts).equals(ended(after, parts))) {
+        asked = moved(asked, ends, now);
+        if (asked.isEmpty()) {
           break;
         }
       }
@@ -90,7 +102,7 @@ public class LogSizes {
       }
       List log = new ArrayList();
       log.add(Engine.call(first.get(part), "offset"));
-      log.add(Engine.call(after.get(part), "offset"));
+      log.add(ends.get(part));
       log.add(size);
       ((Map) topics.get(topic)).put(String.valueOf(Engine.call(part, "partition")), log);
     }
@@ -100,10 +112,23 @@ public class LogSizes {
     return JSON.writeValueAsString(topics);
   }
 
-  private static List ended(Map ends, List parts) throws Exception {
+  /** Those of the partitions that had another end before. */
+  private static List moved(List parts, Map before, Map now) {
     List found = new ArrayList();
     for (int i = 0; i < parts.size(); i++) {
-      found.add(Engine.call(ends.get(parts.get(i)), "offset"));
+      Object end = before.get(parts.get(i));
+      if (end != null && !end.equals(now.get(parts.get(i)))) {
+        found.add(parts.get(i));
+      }
+    }
+    return found;
+  }
+
+  private static Map ends(Class client, Object admin, Class specs, List parts, long until) throws Exception {
+    Map told = (Map) get(Engine.call(offsets(client, admin, specs, "latest", parts), "all"), until);
+    Map found = new HashMap();
+    for (int i = 0; i < parts.size(); i++) {
+      found.put(parts.get(i), Engine.call(told.get(parts.get(i)), "offset"));
     }
     return found;
   }
@@ -141,10 +166,18 @@ public class LogSizes {
   }
 
   /** Bytes by partition, as its leader has it; a broker that does not answer is left out, unless none does. */
-  private static Map sizes(Map brokers, Map leaders, long until) throws Exception {
+  private static Map sizes(Class client, Object admin, List parts, Map leaders, long until) throws Exception {
+    Collection asked = new HashSet();
+    for (int i = 0; i < parts.size(); i++) {
+      if (leaders.get(parts.get(i)) != null) {
+        asked.add(leaders.get(parts.get(i)));
+      }
+    }
+    Object logs = client.getMethod("describeLogDirs", new Class[] {Collection.class})
+        .invoke(admin, new Object[] {asked});
     Map found = new HashMap();
     Exception failure = null;
-    Iterator each = brokers.entrySet().iterator();
+    Iterator each = ((Map) Engine.call(logs, "descriptions")).entrySet().iterator();
     while (each.hasNext()) {
       Map.Entry broker = (Map.Entry) each.next();
       try {

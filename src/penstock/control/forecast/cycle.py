@@ -25,7 +25,7 @@ _CROSSINGS = 6
 _AROUND = np.linspace(0.88, 1.12, 61)
 # A shape is learned from the last periods and what came just before; not again within so much of one.
 _LEARNED, _BEFORE, _AGAIN = 3.0, 0.2, 0.7
-# Two levels explain any load for a while: they are tried on so many periods and more.
+# Of little more than one period, as at first, two levels explain a swing as well as waves do: not before so many.
 _FOR_STEPS = 1.9
 # Fewer tell no shape of as many coefficients.
 _LEAST_BATCHES = 12

@@ -13,8 +13,8 @@ from penstock.control.forecast.shape import FARTHEST, Floats, Shape
 _MOVES = np.array(list(itertools.product((-1.0, 0.0, 1.0), repeat=3)))
 _SCALES = (1 / 16, 1 / 32, 1 / 64, 1 / 128, 1 / 256)
 _ROUNDS = 2
-_COARSE, _HOPELESS = 1 / 16, 1.5
-# No batch is foreseen to have less of its work than this.
+_HOPELESS = 1.5
+# A guess that foresees less of a batch's work than this is far off however little it is.
 _LEAST_SHARE = 1e-3
 
 
@@ -30,7 +30,7 @@ def fit_steps(
         work = a light + b heavy,    relative to the batch's time
 
     with the items that each batch has of both; the search around the best guess grows finer and finer. Where it is far
-    from the loss of a `rival` after its coarse rounds it ends with nothing.
+    from the loss of a `rival`, it ends with nothing.
     """
     sizes = np.diff(edges)
     heaviness = np.log(works / sizes)
@@ -44,16 +44,17 @@ def fit_steps(
     # A longer period moves the oldest jumps most.
     reach = np.array([period, period, period / max(-edges[0] / period - 0.5, 1.0)])
     loss, levels = math.inf, best
-    for scale, _ in itertools.product(_SCALES, range(_ROUNDS)):
-        if scale < _COARSE and loss > _HOPELESS * rival:
-            break
-        guesses = best + _MOVES * (scale * reach)
-        losses, solved = _losses(edges, works, fixed, guesses)
-        least = int(losses.argmin())
-        if losses[least] < loss:
+    for scale in _SCALES:
+        for _ in range(_ROUNDS):
+            guesses = best + _MOVES * (scale * reach)
+            losses, solved = _losses(edges, works, fixed, guesses)
+            least = int(losses.argmin())
+            if not losses[least] < loss:
+                break
             loss, best, levels = float(losses[least]), guesses[least], solved[least]
-    if loss > _HOPELESS * rival or loss == math.inf:
-        return None
+        # Finer guesses make it somewhat better, not this much.
+        if not loss <= _HOPELESS * rival or loss == math.inf:
+            return None
     rise, stay, period = best.tolist()
     return _shape(rise, stay, period, levels), loss
 
