@@ -6,6 +6,7 @@ conditions where PENSTOCK_DATA names the folder that has them.
 
 from __future__ import annotations
 
+import argparse
 import os
 import re
 import sys
@@ -135,6 +136,7 @@ def _traces(folder: str | None) -> dict[str, dict[str, Any]]:
 
 
 if __name__ == "__main__":
+    argparse.ArgumentParser(prog="python -m penstock.bench.conditions", description=__doc__).parse_args()
 
     def told(done: int, of: int) -> None:
         """A line every ten runs."""

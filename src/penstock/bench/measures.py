@@ -6,6 +6,7 @@ function that returns `Measure`s, and a line in `MEASURES`.
 
 from __future__ import annotations
 
+import argparse
 import json
 import statistics
 import sys
@@ -168,4 +169,5 @@ def _say(text: str) -> None:
 
 
 if __name__ == "__main__":
+    argparse.ArgumentParser(prog="python -m penstock.bench.measures", description=__doc__).parse_args()
     main()

@@ -1,12 +1,13 @@
 """`make results`: every controller compared, in virtual time and on Spark; writes their sections of docs/results.md.
 
 Virtual time takes some minutes. The runs of Military Server on Spark may take 60 minutes, or what the first argument or
-PENSTOCK_BUDGET says. Stopped half-way it goes on with
-the runs in `runs/military` the next time; once it has come to its end, the next time begins anew.
+PENSTOCK_BUDGET says. Stopped half-way it goes on with the runs in `runs/military` the next time; once it has come to
+its end, the next time begins anew.
 """
 
 from __future__ import annotations
 
+import argparse
 import os
 import shutil
 import sys
@@ -60,7 +61,8 @@ def write_virtual(seeds: int = SEEDS) -> None:
     """Compare all controllers in virtual time, on both plants, and write that section."""
     found = []
     for plant, slo in (("spark", LIVE_SLO), ("thesis", DEFAULT_SLO["thesis"])):
-        names = [name for name in registry.names() if name != "fixed"]
+        # Those two need a size, or arrivals to wait for.
+        names = [name for name in registry.names() if name not in ("fixed", "lmstream")]
         controllers = [*names, *(f"{name}:{BEST}" for name in ("pmbaf", "pid"))]
         told = _Told(plant)
         command = (
@@ -111,7 +113,10 @@ def _say(text: str) -> None:
 
 
 if __name__ == "__main__":
+    parser = argparse.ArgumentParser(prog="python -m penstock.bench.results", description=__doc__)
+    given = os.environ.get("PENSTOCK_BUDGET", BUDGET)
+    parser.add_argument("budget", nargs="?", default=given, help="time for the runs on Spark (default: %(default)s)")
     try:
-        main(sys.argv[1] if len(sys.argv) > 1 else os.environ.get("PENSTOCK_BUDGET", BUDGET))
+        main(parser.parse_args().budget)
     except PenstockError as error:
         sys.exit(f"penstock: {error}")
