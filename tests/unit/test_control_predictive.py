@@ -67,6 +67,14 @@ def test_noise_is_not_chased(delay: int) -> None:
     assert hits(late(Predictive(SLO, 100), plant, 1000, delay)[50:]) > 0.9 * reachable
 
 
+def test_noise_is_not_taken_for_a_cycle() -> None:
+    reasons = []
+    for seed in range(8):
+        plant = LinearPlant(overhead_s=0.2, per_item_s=1e-4, noise=0.15, seed=seed)
+        reasons += [decision.reason for _, decision in closed_loop(Predictive(SLO, 8000), plant, 400, 0)]
+    assert sum("in a cycle" in reason for reason in reasons) < 0.005 * len(reasons)
+
+
 def test_a_stall_costs_one_batch() -> None:
     controller = Predictive(SLO, 100)
     samples = list(run(controller, lambda number: 4e-3 if number == 30 else 1e-3, 34, noise=0.01))

@@ -153,7 +153,7 @@ class Predictive:
         if self.cycles and not rate:
             # Where batches overlap, the part of this one's own size.
             work = max(took - fixed, _LEAST_SHARE * took) * sample.size / size
-            self._cycle.learn(sample.size, work, fixed, self._level.error)
+            self._cycle.learn(sample.size, work, fixed, self._level.error, self._level.noise)
         before = self._before = self._size
         if rate:
             planned, why = self._for_rate(sample, value, fixed)

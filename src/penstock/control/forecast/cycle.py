@@ -13,9 +13,10 @@ from penstock.control.forecast.waves import fit_waves
 
 # So many batches are remembered, and no period is longer.
 _HISTORY = 400
-# Extremes of so many batches say what is high and what is low; a range of less than this, as a logarithm, is noise.
+# Extremes of so many batches say what is high and what is low. A range of less is no swing: as a logarithm, or in
+# standard deviations of noise, which alone has a range of 4.5, and more where a part of a batch is fixed time.
 _RECENT = 48
-_LEAST_RANGE = 0.35
+_LEAST_RANGE, _NOISE_RANGE = 0.35, 6.0
 # Nearer to the middle than this share of the range nobody is on either side.
 _HYSTERESIS = 0.1
 # Intervals between crossings that differ by less are the same period. So many crossings are remembered.
@@ -85,8 +86,11 @@ class Cycle:
         """Whether there is a period, and its forecasts are better than those without it."""
         return self._shape is not None and self._loss < self._loss_without
 
-    def learn(self, size: float, work: float, fixed: float, error_without: float) -> None:
-        """One more batch; `error_without` is the error of the forecast that knows no cycle, as a logarithm."""
+    def learn(self, size: float, work: float, fixed: float, error_without: float, noise: float = 0.0) -> None:
+        """One more batch; `error_without` is the error of the forecast that knows no cycle, as a logarithm.
+
+        `noise` is the standard deviation of such errors.
+        """
         if size > _SWALLOWS * self._place > 0:
             self._shape = None
             return
@@ -98,7 +102,7 @@ class Cycle:
         self._works.append(work)
         self._heavy.append(math.log(work / size))
         del self._sizes[:-_HISTORY], self._works[:-_HISTORY], self._heavy[:-_RECENT]
-        if self._crossed():
+        if self._crossed(max(_LEAST_RANGE, _NOISE_RANGE * noise)):
             # Upwards somewhere within this batch, downwards about where it began: heavy batches are short.
             crossings = self._ups if self._high else self._downs
             crossings.append(self._place - (size / 2 if self._high else size))
@@ -126,9 +130,9 @@ class Cycle:
         moved = self._offset + _OFFSET_GAIN * min(max(error, -_MOST_OFFSET), _MOST_OFFSET)
         self._offset = _OFFSET_DECAY * moved
 
-    def _crossed(self) -> bool:
+    def _crossed(self, least_range: float) -> bool:
         low, high = min(self._heavy), max(self._heavy)
-        if high - low < _LEAST_RANGE:
+        if high - low < least_range:
             return False
         was, now, middle = self._high, self._heavy[-1], (high + low) / 2
         if abs(now - middle) > _HYSTERESIS * (high - low):
