@@ -22,7 +22,7 @@ test: $(STAMP) ## all tests and the examples in the docstrings
 	@echo "penstock: the jars of a Kafka broker and of Spark's connector (50 MB, once)"
 	@$(BIN)/python -m penstock.bench.kafka.jars || echo "penstock: no jars, so the Kafka tests cannot run"
 	@echo "penstock: running all tests, two files at a time (many start Spark and Kafka; a quarter of an hour)"
-	@$(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder --durations=15
+	@$(BIN)/pytest -n 2 --dist loadfile --durations=15
 
 lint: $(STAMP) ## style, formatting, types and layers
 	@echo "penstock: ruff, mypy and import-linter (the first run of mypy takes a minute)"
