@@ -319,6 +319,34 @@ def test_a_bound_near_the_fixed_time_is_not_answered_with_batches_of_one(seed: i
     assert sum(sample.processing_s > 1 for sample in samples) <= 24
 
 
+@pytest.mark.parametrize("text", ["400 ms ± 20%", "<= 400 ms"])
+@pytest.mark.parametrize("fixed_s", [0.35, 0.4, 0.45, 0.5])
+@pytest.mark.parametrize("noise", [0.05, 0.15, 0.3])
+def test_no_noise_locks_batches_at_one_where_the_fixed_time_is_about_the_target(
+    text: str, fixed_s: float, noise: float
+) -> None:
+    for seed in range(3):
+        source, lasting = random.Random(seed), 0.0
+        controller = registry.create("predictive", Slo.parse(text), 1000, live=True)
+        sizes = []
+        for number in range(500):
+            # Half of the noise lasts to the next batch, as on a busy machine.
+            lasting = 0.5 * lasting + 0.87 * source.gauss(0.0, 1.0)
+            size = max(round(controller.size), 1)
+            took_s = (fixed_s + size * 1e-5) * math.exp(noise * lasting)
+            controller.decide(BatchSample(number, size, size, took_s))
+            sizes.append(size)
+        # Even a thousand items would take 10 ms only.
+        assert sum(sizes[-200:]) / 200 > 20
+
+
+@pytest.mark.parametrize("item_s", [0.7, 0.95])
+def test_where_one_item_is_all_a_batch_can_have_larger_ones_are_tried_seldom(item_s: float) -> None:
+    controller = registry.create("predictive", SLO, 10, live=True)
+    samples = list(run(controller, lambda _: item_s, 1000, fixed_s=0.05, noise=0.02))[-900:]
+    assert sum(sample.size > 1 for sample in samples) <= 9
+
+
 def test_a_fixed_time_that_comes_later_is_told_too() -> None:
     controller = Predictive(SLO, 1000)
     told = []

@@ -1,60 +1,82 @@
-"""How many items a batch may have for hardly any time, where no size meets the objective."""
+"""How many items a batch may have for hardly any time, measured where nothing can be modelled."""
 
 from __future__ import annotations
 
 import math
 
-# So many batches of a size have a mean to compare.
-_ROUND = 8
+# So many batches tell what is usual; as many are then let be before larger ones are tried again, at most so many.
+_ROUND, _AGAIN, _MOST_PATIENCE = 8, 40, 640
+_GAIN = 0.1
+_FIRST_NOISE = 0.1
+# Larger batches are tried in these steps, until one takes surely longer: by this factor, or so many deviations.
+_STEP = 4.0
+_LONGER, _SURELY = math.log(1.5), 2.0
+# If that one takes half as long again, so many times fewer items take hardly longer than one; a quarter of them not at
+# all, which is for batches that are in time, or nearly.
+_BACK, _WHERE_IN_TIME, _NEARLY = 16.0, 4.0, math.log(1.1)
+# Batches that take so many times the usual ones, in a row, are another load's.
+_OTHER, _IN_A_ROW = math.log(2.0), 2
 _ALIKE = 1.25
-# What is worth twice the items; after how many batches it is tried again where it was not.
-_HARDLY = 1.1
-_AGAIN = 40
-# Of a mean that is shorter still, so much is believed.
-_GAIN = 0.2
-# A batch that takes so many times the smallest ones is another load's.
-_OTHER = 2.0
 
 
 class Floor:
-    """The size below which batches are hardly faster, found by doubling it.
+    """The size below which batches are hardly faster, found by trying larger ones.
 
-    Where the fixed time of a batch is beyond the objective, small batches do not help, and cost all throughput. Batches
-    of a size have a mean time t; with t' that of the smallest ones, the size is
+    Batches of one or two items tell a fixed time and the time of an item hardly apart: who takes the one for the other
+    has small batches for ever. And where the fixed time is beyond the objective, small batches do not help. So once in
+    a while, each batch has four times the items of the last, until one takes half as long again as was usual:
 
-        doubled where t <= 1.1 t',   else halved, and then left for 40 batches
+        size = items of that one / 16,   where usual batches are in time: / 64
 
-    >>> floor = Floor(size=1.0)
-    >>> for _ in range(100):
-    ...     floor.learn(floor.size, 1.5 + 0.001 * floor.size)
-    >>> floor.size
-    128.0
+    The time of such a batch is within 3% to 12% (1% to 3%) of that of the smallest.
+
+    >>> floor = Floor(size=1.0, high=1.1)
+    >>> for _ in range(40):
+    ...     known = floor.learn(floor.size, 1.5 + 0.001 * floor.size)
+    >>> known, floor.size
+    (True, 64.0)
     """
 
-    def __init__(self, size: float) -> None:
-        self.size = max(size, 1.0)
-        self._times: list[float] = []
-        self._least_time = math.inf
-        self._rest = 0
+    def __init__(self, size: float, high: float) -> None:
+        self.size = self._smallest = max(size, 1.0)
+        self._high = math.log(high)
+        # Of batches of that size or less, as logarithms.
+        self._usual = self._variance = 0.0
+        self._seen = self._odd = 0
+        self._trying = False
+        self._rest, self._patience = _ROUND, _AGAIN
 
-    def learn(self, size: float, took: float) -> None:
-        """One more batch; those of other sizes were decided before, or by others."""
+    def learn(self, size: float, took: float) -> bool:
+        """One more batch; whether it is still the load that the size is for."""
+        time = math.log(took)
+        if self._trying and size > self.size / _ALIKE:
+            self._try(time)
+            return True
+        if size > self.size * _ALIKE:
+            return True
+        if not self._seen:
+            self._usual, self._variance = time, _FIRST_NOISE**2
+        self._seen += 1
         self._rest -= 1
-        if not self.size / _ALIKE < size < self.size * _ALIKE:
-            return
-        self._times.append(took)
-        if len(self._times) < _ROUND:
-            return
-        mean = sum(self._times) / len(self._times)
-        self._times.clear()
-        if self._least_time == math.inf or (self.size == 1.0 and mean > _HARDLY * self._least_time):
-            self._least_time = mean
-        self._least_time += _GAIN * min(mean - self._least_time, 0.0)
-        if mean > _HARDLY * self._least_time:
-            self.size, self._rest = max(self.size / 2, 1.0), _AGAIN
-        elif self._rest <= 0:
-            self.size *= 2
+        off = time - self._usual
+        self._odd = self._odd + 1 if off > max(_OTHER, _SURELY * self._noise) else 0
+        gain = max(_GAIN, 1 / self._seen)
+        self._usual += gain * off
+        self._variance += _GAIN * (min(off * off, _OTHER**2) - self._variance)
+        if self._rest <= 0 and not self._trying:
+            self._trying = True
+            self.size *= _STEP
+        return self._odd < _IN_A_ROW
 
-    def explains(self, took: float) -> bool:
-        """Whether a batch took about as long as the others."""
-        return took < _OTHER * self._least_time
+    @property
+    def _noise(self) -> float:
+        return math.sqrt(self._variance)
+
+    def _try(self, time: float) -> None:
+        if time - self._usual < max(_LONGER, _SURELY * self._noise):
+            self.size *= _STEP
+            return
+        self._trying = False
+        back = _BACK * (1.0 if self._usual > self._high + _NEARLY else _WHERE_IN_TIME)
+        self.size = max(self.size / back, self._smallest)
+        self._rest, self._patience = self._patience, min(2 * self._patience, _MOST_PATIENCE)

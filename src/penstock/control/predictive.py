@@ -46,8 +46,8 @@ _FIRST = 3
 _BEYOND_REACH = 10
 # A batch of so few items is as small as any.
 _FEW = 2.5
-# After so many of them one more item is tried where time is left; then after twice as many, and so on.
-_UNVARIED, _MOST_PATIENCE = 10, 40
+# After so many of them in a row larger ones are tried.
+_UNVARIED = 10
 _ELSEWHERE = 1.5
 _TIMES_S = (1e-9, 1e12)
 
@@ -113,7 +113,7 @@ class Predictive:
         self._overlap = False
         self._rest = 0.0
         self._beyond = 0
-        self._unvaried, self._patience = 0, _UNVARIED
+        self._unvaried = 0
         self._floor: Floor | None = None
         self._told = False
         self._news: str | None = None
@@ -160,9 +160,8 @@ class Predictive:
         else:
             planned, why = self._for_latency(fixed)
             self._see_reach(sample, value, fixed)
-            planned = self._tried(sample, value, planned)
-            if self._floor is not None:
-                planned, why = max(planned, self._floor.size), f"{why}, beyond the objective whatever the size"
+            if self._floor is not None and self._floor.size > planned:
+                planned, why = self._floor.size, f"{why}, as fewer take about as long"
         most = max(_GROWTH * max(self._sizes), before)
         if news is not News.RETURNED and planned > most:
             planned = most
@@ -180,15 +179,18 @@ class Predictive:
         return news
 
     def _see_reach(self, sample: BatchSample, value: float, fixed: float) -> None:
-        """Count batches that take longer than the objective whatever their size: nobody can help that by sizes."""
+        """Find out what small batches leave open: whether items are heavy, or the fixed time is all there is.
+
+        Sizes of one or two, or of any number below a fixed time beyond the objective, tell the two hardly apart.
+        """
         smallest = fixed > self.slo.high or sample.size < _FEW
+        self._unvaried = self._unvaried + 1 if smallest else 0
         self._beyond = self._beyond + 1 if smallest and value > self.slo.high else 0
         if self._floor is not None:
-            self._floor.learn(sample.size, value)
-            if value <= self.slo.high or not self._floor.explains(value):
-                self._floor, self._beyond = None, 0
-        elif self._beyond >= _BEYOND_REACH:
-            self._floor = Floor(sample.size)
+            if not self._floor.learn(sample.size, value):
+                self._floor, self._unvaried = None, 0
+        elif self._unvaried >= _UNVARIED and not self._overlap:
+            self._floor = Floor(sample.size, self.slo.high)
         if self._beyond >= _BEYOND_REACH and not self._told:
             self._told = True
             # Without a number: a wrapper may have shown other times than the user's.
@@ -197,21 +199,6 @@ class Predictive:
                 "have as many items as cost hardly any time; ask for more of it, or make a batch cheaper (fewer "
                 "partitions of state, fewer sources and sinks, penstock.configure)"
             )
-
-    def _tried(self, sample: BatchSample, value: float, planned: float) -> float:
-        """Batches of the same one or two items tell nothing of what an item takes: now and then one more.
-
-        A fixed time that was taken for the time of an item would else keep batches small for ever.
-        """
-        if max(planned, sample.size) >= _FEW:
-            self._unvaried, self._patience = 0, _UNVARIED
-            return planned
-        self._unvaried += 1
-        room = value < self.slo.low if self.slo.kind is Kind.HOLD else value < self.slo.target
-        if self._unvaried < self._patience or not room:
-            return planned
-        self._unvaried, self._patience = 0, min(2 * self._patience, _MOST_PATIENCE)
-        return sample.size + 1
 
     def _for_rate(self, sample: BatchSample, value: float, fixed: float) -> tuple[float, str]:
         """A throughput n / (fixed + n item), solved for n; in proportion while no fixed cost is known to share out."""
