@@ -9,8 +9,10 @@ from typing import ClassVar
 
 from penstock.control.floor import Floor
 from penstock.control.forecast.cycle import Cycle
+from penstock.control.forecast.echo import Echo
 from penstock.control.forecast.level import Level, News
 from penstock.control.forecast.overhead import Overhead
+from penstock.control.forecast.overlap import Overlap
 from penstock.control.reading import keep, measure_name, shown, usable_value
 from penstock.control.size import check_size, clamp, format_change, format_size
 from penstock.sample import BatchSample, Decision
@@ -20,16 +22,14 @@ from penstock.slo import Kind, Metric, Slo
 _SPARE = 1.645
 # A batch is at most so many times the largest of the last ones: what nobody has seen may not be as foreseen.
 _GROWTH = 4.0
-_RECENT = 32
 # Lateness of samples, in batches: up to so many; how fast it is learned; no two sizes differ by more than this there.
 _MOST_LAG = 16
 _LAG_GAIN = 0.1
 _MISMATCH = 0.3
 _OBEYED, _EARLIER = 0.01, 1e-4
-# A batch that began so much of its own time before another's end did not overlap: clocks are read at both ends.
-_MOMENT = 0.05
-# Where forecasts with and without cycles differ by less than so many standard deviations, it is noise.
-_APART = 1.5
+# Where forecasts with and without cycles differ by less than so many standard deviations, it is noise; slow ones also
+# where they differ by less than this.
+_APART, _SLOWLY_APART = 1.5, 0.05
 # Where the level is in more doubt than this a batch is made smaller, down to a third.
 _UNSURE, _MOST_CARE = 0.3, math.log(3.0)
 # No size gives all of 1 / item as throughput; a batch whose fixed part is this share of it is large enough.
@@ -39,6 +39,8 @@ _ENOUGH = 0.05
 _TOLD_APART = 2
 # Some of the goal is always for items, also where the fixed part is beyond it.
 _LEAST_SHARE = 0.03
+# What is left for items where a batch has more in it than the goal allows: none, which is rounded up to one.
+_LEAST_SIZE = 0.1
 _WORTH_SAYING = 0.05
 # Of the first batches nobody can say that the load has changed: nothing was known yet.
 _FIRST = 3
@@ -104,13 +106,13 @@ class Predictive:
         self._overhead: Overhead | None = None
         self._level = Level(trends, recall, changes)
         self._cycle = Cycle()
-        # Of the last batches: when each was done, and its size; of the last decisions: their sizes.
-        self._ends_s = array("d")
-        self._sizes = array("d")
+        self._echo = Echo()
+        self._overlap = Overlap()
+        # Of the last decisions: their sizes, and what an item would have taken without a cycle.
         self._decided = array("d")
+        self._expected = array("d")
         self._mismatches = array("d", [0.0, *[_MISMATCH] * (_MOST_LAG - 1)])
         self._lag = 1
-        self._overlap = False
         self._rest = 0.0
         self._beyond = 0
         self._unvaried = 0
@@ -139,33 +141,32 @@ class Predictive:
             return keep(self.size, sample)
         rate = self.slo.metric is Metric.THROUGHPUT
         took = clamp(sample.processing_s if rate else value, *_TIMES_S)
-        size = self._effective(sample)
+        size = self._overlap.learn(sample, took)
         self._find_lag(sample.size)
         if self._overhead is None:
             # A throughput has no time of its own to measure others by: that of the first batch is one.
             self._overhead = Overhead(took if rate else self.slo.aim)
-        self._overhead.learn(size, took)
+        self._overhead.learn(size, took, self._overlap.overlaps, self._level.noise)
         fixed = self._overhead.fixed
+        extra = 0.0 if rate else self._overhead.extra
         if self._moved:
             self._level.start_over()
             self._moved = False
-        news = self._level.learn(size, took, fixed)
+        news = self._level.learn(size + extra, took, fixed)
         if self.cycles and not rate:
-            # Where batches overlap, the part of this one's own size.
-            work = max(took - fixed, _LEAST_SHARE * took) * sample.size / size
-            self._cycle.learn(sample.size, work, fixed, self._level.error, self._level.noise)
+            self._learn_cycles(sample, size, took, fixed, extra)
         before = self._before = self._size
         if rate:
             planned, why = self._for_rate(sample, value, fixed)
         else:
-            planned, why = self._for_latency(fixed)
+            planned, why = self._for_latency(fixed, extra)
             self._see_reach(sample, value, fixed)
             if self._floor is not None and self._floor.size > planned:
                 planned, why = self._floor.size, f"{why}, as fewer take about as long"
-        most = max(_GROWTH * max(self._sizes), before)
+        most = max(_GROWTH * max(self._overlap.sizes), before)
         if news is not News.RETURNED and planned > most:
             planned = most
-        self._size = clamp(self._whole(planned) if self._overlap else planned)
+        self._size = clamp(self._whole(planned) if self._overlap.overlaps else planned)
         self._decided.append(self._size)
         del self._decided[:-_MOST_LAG]
         believed = f"{shown(fixed)} + {shown(self._level.item)} an item"
@@ -189,7 +190,7 @@ class Predictive:
         if self._floor is not None:
             if not self._floor.learn(sample.size, value):
                 self._floor, self._unvaried = None, 0
-        elif self._unvaried >= _UNVARIED and not self._overlap:
+        elif self._unvaried >= _UNVARIED and not self._overlap.overlaps:
             self._floor = Floor(sample.size, self.slo.high)
         if self._beyond >= _BEYOND_REACH and not self._told:
             self._told = True
@@ -215,7 +216,7 @@ class Predictive:
         proportion = sample.size * self.slo.aim / value
         return (max if value < self.slo.aim else min)(proportion, self._size), ""
 
-    def _for_latency(self, fixed: float) -> tuple[float, str]:
+    def _for_latency(self, fixed: float, extra: float) -> tuple[float, str]:
         goal = self.slo.aim
         # End to end, a smaller batch has no smaller wait behind a backlog, and what may wait has a margin of its own.
         if self.slo.kind is Kind.AT_MOST and self.slo.metric is Metric.PROCESSING:
@@ -223,33 +224,49 @@ class Predictive:
             goal = min(goal, self.slo.target * math.exp(-_SPARE * self._level.spread(share)))
         # Where little is known, a batch that is too small costs less than one that is too large.
         care = clamp(self._level.doubt - _UNSURE, 0.0, _MOST_CARE)
-        planned = self._level.size_for(goal, fixed, self._lag) * math.exp(-care)
+        solved = self._level.size_for(goal, fixed, self._lag)
+        work = max(goal - fixed, _LEAST_SHARE * goal)
+        self._expected.append(work / solved)
+        del self._expected[:-_MOST_LAG]
+        planned = max(solved * math.exp(-care) - extra, _LEAST_SIZE)
         why = ""
         if abs(self._level.slope) * self._lag > _WORTH_SAYING:
             why = f", moving by {math.expm1(self._level.slope):+.0%} a batch"
-        if self._cycle.trusted:
-            waiting = sum(self._decided[1 - self._lag :]) if self._lag > 1 else 0.0
-            foreseen = self._cycle.size_for(max(goal - fixed, _LEAST_SHARE * goal), waiting)
-            if foreseen > 0 and abs(math.log(foreseen / planned)) > _APART * self._level.noise:
-                planned, why = foreseen, f", in a cycle of {format_size(self._cycle.period or 0.0)} items"
+        foreseen, period = self._foreseen(work, planned, extra)
+        if foreseen is not None:
+            planned, why = foreseen, f", in a cycle of {format_size(period)} items"
         if self.slo.kind is Kind.AT_MOST and fixed > 0 and len(self._decided) > _TOLD_APART:
             enough = max(fixed / self._level.item * (1 / _ENOUGH - 1), self._size)
             if planned > enough:
                 return enough, f"{why}, more gains no throughput"
         return planned, why
 
-    def _effective(self, sample: BatchSample) -> float:
-        """The mean size of the batches that left during this one's stay; its own, where none overlap."""
-        began_s = math.inf if sample.started_s is None else sample.started_s
-        total, count = sample.size, 1
-        while count <= len(self._ends_s) and self._ends_s[-count] > began_s + _MOMENT * sample.processing_s:
-            total += self._sizes[-count]
-            count += 1
-        self._ends_s.append(0.0 if sample.started_s is None else sample.started_s + sample.processing_s)
-        self._sizes.append(sample.size)
-        del self._ends_s[:-_RECENT], self._sizes[:-_RECENT]
-        self._overlap = count > 1
-        return total / count
+    def _learn_cycles(self, sample: BatchSample, size: float, took: float, fixed: float, extra: float) -> None:
+        """Quick cycles go by what is seen at once; slow ones by the batch alone, where several overlap."""
+        item = max(took - fixed, _LEAST_SHARE * took) / (size + extra)
+        self._cycle.learn(sample.size, item * sample.size, fixed, self._level.error, self._level.noise)
+        own = max(self._overlap.own(took) - fixed, _LEAST_SHARE * took)
+        error = self._level.error
+        if len(self._expected) >= self._lag:
+            error = math.log(own / ((sample.size + extra) * self._expected[-self._lag]))
+        span = size * self._overlap.count
+        self._echo.learn(sample.size, own, extra, error, self._lag, span, item * span)
+
+    def _foreseen(self, work: float, planned: float, extra: float) -> tuple[float | None, float]:
+        """The size by a cycle, if there is one and it says something else than the level; and its period."""
+        if not self.cycles:
+            return None, 0.0
+        waiting = sum(self._decided[1 - self._lag :]) if self._lag > 1 else 0.0
+        self._echo.foresee(waiting, planned)
+        apart = _APART * self._level.noise
+        cycle: Cycle | Echo = self._cycle
+        if self._echo.trusted:
+            cycle, apart = self._echo, max(apart, _SLOWLY_APART)
+        if not cycle.trusted:
+            return None, 0.0
+        foreseen = cycle.size_for(work, waiting) - extra
+        told = foreseen > 0 and abs(math.log(foreseen / planned)) > apart
+        return foreseen if told else None, cycle.period or 0.0
 
     def _whole(self, planned: float) -> float:
         """A whole number, and what that leaves out is made up for by the next: overlapping batches share their time."""

@@ -7,6 +7,7 @@ from array import array
 
 import numpy as np
 
+from penstock.control.forecast.crossings import Crossings
 from penstock.control.forecast.shape import FARTHEST, Floats, Shape
 from penstock.control.forecast.steps import fit_steps
 from penstock.control.forecast.waves import fit_waves
@@ -17,11 +18,8 @@ _HISTORY = 400
 # standard deviations of noise, which alone has a range of 4.5, and more where a part of a batch is fixed time.
 _RECENT = 48
 _LEAST_RANGE, _NOISE_RANGE = 0.35, 6.0
-# Nearer to the middle than this share of the range nobody is on either side.
-_HYSTERESIS = 0.1
-# Intervals between crossings that differ by less are the same period. So many crossings are remembered.
+# Intervals between crossings that differ by less are the same period.
 _REGULAR = 0.25
-_CROSSINGS = 6
 # Crossings are known to a batch or two: periods around the mean interval, from which a fit finds its way.
 _AROUND = np.linspace(0.88, 1.12, 61)
 # A shape is learned from the last periods and what came just before; not again within so much of one.
@@ -69,9 +67,7 @@ class Cycle:
         self._works = array("d")
         # Of the last batches: the logarithm of an item's work.
         self._heavy = array("d")
-        self._high: bool | None = None
-        self._ups = array("d")
-        self._downs = array("d")
+        self._crossings = Crossings()
         self._loss = self._loss_without = 0.0
         self._misses = 0
         self._offset = 0.0
@@ -102,11 +98,11 @@ class Cycle:
         self._works.append(work)
         self._heavy.append(math.log(work / size))
         del self._sizes[:-_HISTORY], self._works[:-_HISTORY], self._heavy[:-_RECENT]
-        if self._crossed(max(_LEAST_RANGE, _NOISE_RANGE * noise)):
-            # Upwards somewhere within this batch, downwards about where it began: heavy batches are short.
-            crossings = self._ups if self._high else self._downs
-            crossings.append(self._place - (size / 2 if self._high else size))
-            del crossings[:-_CROSSINGS]
+        low, high = min(self._heavy), max(self._heavy)
+        if high - low < max(_LEAST_RANGE, _NOISE_RANGE * noise):
+            return
+        # Upwards somewhere within this batch, downwards about where it began: heavy batches are short.
+        if self._crossings.add(self._heavy[-1], low, high, self._place - size / 2, self._place - size):
             self._look_for_period(fixed)
 
     def size_for(self, work: float, ahead: float = 0.0) -> float:
@@ -130,19 +126,10 @@ class Cycle:
         moved = self._offset + _OFFSET_GAIN * min(max(error, -_MOST_OFFSET), _MOST_OFFSET)
         self._offset = _OFFSET_DECAY * moved
 
-    def _crossed(self, least_range: float) -> bool:
-        low, high = min(self._heavy), max(self._heavy)
-        if high - low < least_range:
-            return False
-        was, now, middle = self._high, self._heavy[-1], (high + low) / 2
-        if abs(now - middle) > _HYSTERESIS * (high - low):
-            self._high = now > middle
-        return was is not None and was != self._high
-
     def _look_for_period(self, fixed: float) -> None:
         """Adopt a period where the last intervals are alike, drop one that the last of them denies."""
-        crossings, others = (self._ups, self._downs) if self._high else (self._downs, self._ups)
-        intervals = np.diff(np.array(crossings))
+        others = self._crossings.others
+        intervals = np.diff(np.array(self._crossings.last))
         if not (intervals.size and intervals.min() > 0):
             return
         unlike = np.flatnonzero(np.abs(np.log(intervals / intervals[-1])) > _REGULAR)

@@ -7,19 +7,25 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-# Guesses of the fixed time, in targets.
+# Guesses of the fixed time, in targets; and of the items that would take as long, in sizes of the first batch.
 _SHARES = (0.0, 0.01, 0.02, 0.035, 0.06, 0.1, 0.15, 0.2, 0.25, 0.3, 0.37, 0.45, 0.55, 0.67, 0.82, 1.0, 1.5, 2.2, 3.3)
+_EXTRAS = tuple(2.0 ** (half / 2) for half in range(-10, 7))
 # No guess may be longer than this share of the shortest batch seen lately.
 _SHORTER = 0.98
 # Batches whose sizes differ by less, as logarithms, tell no guess from another.
 _ALIKE = 0.05
 _USUAL_GAIN = 0.3
-_FORGET = 0.995
+# In a queue there are many batches, and what they tell is smeared over several: slower, and not for small gains.
+_FORGET, _FORGET_IN_QUEUE = 0.995, 0.9995
+_BETTER = 0.9
 # A shortest batch is believed for some thousands of batches.
 _RISE = 1.0002
-_GAIN = 0.6
-_FARTHEST = 1.0
+_GAIN, _TREND = 0.6, 0.1
+# No error counts for more; in a queue none beyond three deviations of noise, and of no less noise than this.
+_FARTHEST, _DEVIATIONS, _LEAST_NOISE = 1.0, 3.0, 0.033
 _LEAST_SHARE = 0.05
+# What speaks against extra items before anything is known.
+_HANDICAP = 0.3
 
 
 class Overhead:
@@ -34,35 +40,66 @@ class Overhead:
     and the guess with the smallest squared errors of late is believed, if no batch was shorter. An error beyond 1
     counts as 1: a load that jumps proves no guess wrong. Guesses are shares and multiples of the target.
 
+    Where batches overlap in a queue, what is there whatever the size is mostly the depth of an item, which is heavier
+    where items are: there value = (n + extra) each is tried too, and levels are followed with their trend, since a loop
+    that is late makes sizes move against the load all the time.
+
     >>> overhead = Overhead(target=1.0)
     >>> for size in (100, 400, 800, 200, 900, 300):
     ...     overhead.learn(size, 0.2 + 0.001 * size)
-    >>> overhead.fixed
-    0.2
+    >>> overhead.fixed, overhead.extra
+    (0.2, 0.0)
     """
 
     def __init__(self, target: float) -> None:
         self.fixed = 0.0
         """The part of a value that does not depend on the size."""
-        self._guesses = target * np.array(_SHARES)
-        self._shortest = math.inf
+        self.extra = 0.0
+        """So many items more would take as long as what a batch has beside its items; only where batches overlap."""
+        self._shares = target * np.array(_SHARES)
+        self._fixed = np.concatenate((self._shares, np.zeros(len(_EXTRAS))))
+        self._extras = np.zeros(self._fixed.size)
+        self._losses = np.concatenate((np.zeros(len(_SHARES)), np.full(len(_EXTRAS), _HANDICAP)))
+        self._slopes = np.zeros(self._fixed.size)
         self._levels: NDArray[np.float64] | None = None
-        self._losses = np.zeros(len(_SHARES))
+        self._shortest = math.inf
         self._usual = 0.0
+        self._best = 0
 
-    def learn(self, size: float, value: float) -> None:
-        """One more batch."""
+    def learn(self, size: float, value: float, overlap: bool = False, noise: float = 0.0) -> None:
+        """One more batch; whether it overlaps with others, and the noise of batches as a share of their value."""
         self._shortest = min(value, self._shortest * _RISE)
-        seen = np.log(np.maximum(value - self._guesses, _LEAST_SHARE * value) / size)
+        if self._levels is None:
+            self._extras[self._shares.size :] = size * np.array(_EXTRAS)
+        seen = np.log(np.maximum(value - self._fixed, _LEAST_SHARE * value) / (size + self._extras))
         if self._levels is None:
             self._levels, self._usual = seen, math.log(size)
             return
+        if overlap:
+            self._levels += self._slopes
         varied = math.log(size) - self._usual
         self._usual += _USUAL_GAIN * varied
         if abs(varied) > _ALIKE:
-            errors = np.log(value / (self._guesses + size * np.exp(self._levels)))
-            self._losses *= _FORGET
-            self._losses += np.minimum(errors * errors, _FARTHEST)
-        self._levels += _GAIN * (seen - self._levels)
-        possible = int(self._guesses.searchsorted(_SHORTER * self._shortest, side="right"))
-        self.fixed = float(self._guesses[self._losses[: max(possible, 1)].argmin()])
+            errors = np.log(value / (self._fixed + (size + self._extras) * np.exp(self._levels)))
+            farthest = (_DEVIATIONS * max(noise, _LEAST_NOISE)) ** 2 if overlap else _FARTHEST
+            self._losses *= _FORGET_IN_QUEUE if overlap else _FORGET
+            self._losses += np.minimum(errors * errors, farthest)
+        seen -= self._levels
+        self._levels += _GAIN * seen
+        if overlap:
+            self._slopes += _TREND * seen
+        self._believe(overlap)
+
+    def _believe(self, overlap: bool) -> None:
+        """The best guess, of those that are possible."""
+        possible = int(self._shares.searchsorted(_SHORTER * self._shortest, side="right"))
+        best = int(self._losses[: max(possible, 1)].argmin())
+        if overlap:
+            count = self._shares.size
+            other = count + int(self._losses[count:].argmin())
+            if self._losses[other] < self._losses[best]:
+                best = other
+            if self._best >= count and self._losses[best] > _BETTER * self._losses[self._best]:
+                best = self._best
+        self._best = best
+        self.fixed, self.extra = float(self._fixed[best]), float(self._extras[best])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from bisect import bisect_right
 
 import numpy as np
@@ -26,9 +27,13 @@ class Shape:
     def __init__(self, period: float, widths: Floats, heaviness: Floats) -> None:
         """With the share of each cell in the items of a period, and the logarithm of the work of its items."""
         self.period = period
-        # Lists: a place is looked up for every batch, one at a time.
-        self._places: list[float] = (period * np.concatenate(([0.0], np.cumsum(widths)))).tolist()
-        self._done: list[float] = (period * np.concatenate(([0.0], np.cumsum(widths * np.exp(heaviness))))).tolist()
+        # No NumPy arrays: a place is looked up for every batch, one at a time.
+        self._places = array("d", period * np.concatenate(([0.0], np.cumsum(widths))))
+        self._done = array("d", period * np.concatenate(([0.0], np.cumsum(widths * np.exp(heaviness)))))
+
+    def __deepcopy__(self, memo: object) -> Shape:
+        """Itself: it never changes, and the loop copies a controller with every batch."""
+        return self
 
     def work(self, begin: float, end: float) -> float:
         """Of the items between two places."""
@@ -45,7 +50,7 @@ class Shape:
         return periods * self._done[-1] + _between(phase, self._places, self._done)
 
 
-def _between(at: float, known: list[float], values: list[float]) -> float:
+def _between(at: float, known: array[float], values: array[float]) -> float:
     """On the straight line between the two points around it."""
     after = min(max(bisect_right(known, at), 1), len(known) - 1)
     low, high = known[after - 1], known[after]

@@ -1,0 +1,246 @@
+"""Slow loads that come back: a period of hundreds of batches or more, foreseen as it was the last times."""
+
+from __future__ import annotations
+
+import math
+from array import array
+
+import numpy as np
+
+from penstock.control.forecast.crossings import Crossings
+from penstock.control.forecast.shape import FARTHEST, Floats, Shape
+
+# So many stretches are remembered, each of at least this share of the largest batch, which is forgotten as they are.
+_STRETCHES, _SHARE = 1024, 0.5
+_FADE = _SHARE / _STRETCHES
+# Extremes of so many stretches say what is high and what is low. A range of less, as a logarithm, is no swing.
+_RECENT, _LEAST_RANGE = 300, 0.35
+# A period is at least so many of the largest batches; shorter ones are for `penstock.control.forecast.cycle`.
+_SHORTEST = 30
+# Periods around what crossings say, around one that is known, and how far the known one follows.
+_AROUND, _NEAR = np.linspace(0.85, 1.15, 121), np.linspace(0.98, 1.02, 81)
+_FOLLOWED, _ANOTHER = 0.4, 0.05
+# So many cells of a period are compared with those of one, two and three periods ago, with half a period at least.
+_COMPARED, _BACK, _LEAST_PART = 192, (1, 2, 3), 0.5
+# They are alike if they differ by less than this share of their variance, which is of a swing if it is more than that.
+_ALIKE, _LEAST_VARIANCE, _ABOUT_NOTHING = 0.2, 0.03, 0.01
+# Beyond a difference of a half it makes no difference how far apart they are. The second best is not far behind.
+_FARTHEST, _BETTER = 0.25, 0.7
+_CELLS = 1024
+# Losses are means over half a period, of items. Trust begins where they are clearly smaller than without.
+_LOSS_GAIN, _CLEARLY = 2.0, 0.7
+# Without a period, over so many of the largest batches.
+_USUAL_PERIOD = 64
+# So many forecasts in a row beyond 30%, which were within it without: it has ended.
+_MISSES, _ENDED = 6, 1.5
+# What is off everywhere is followed over ten of the largest batches.
+_OFFSET_GAIN, _MOST_OFF = 0.1, 0.3
+_LATEST = 16
+
+
+class Echo:
+    """Remembers the time of items by their place, finds the period in it, and foresees the next one as the last two.
+
+    Where samples come late, or batches wait in a queue, a slow swing has moved on before it is seen: a forecast of the
+    very next items is of little use there, one of those after all that is on its way is what counts. So forecasts are
+    judged on the batch that they were made for, weighed by items, beside those made without a cycle for the same.
+
+    With hundreds of batches a period there is nothing to fit: batches are put together to stretches of at least half
+    the largest batch, and the last two periods, shifted by the period under which the last three are most alike, are
+    the forecast. A stretch keeps items, batches and time; what part of the time is for batches is decided when it is
+    read, so that a better guess of it holds for all of the past.
+
+    >>> echo = Echo()
+    >>> for batch in range(900):
+    ...     item = math.exp(math.sin(2 * math.pi * batch / 300))
+    ...     if echo.period:
+    ...         echo.foresee(ahead=0.0, items=100.0)
+    ...     echo.learn(100.0, 100 * item, extra=0.0, error_without=0.2, lag=1, span=100.0, work=100 * item)
+    >>> echo.trusted and round(echo.period, -2), round(echo.size_for(100.0, ahead=7500.0), -1)
+    (30000.0, 40.0)
+    """
+
+    def __init__(self) -> None:
+        self._shape: Shape | None = None
+        self._place = self._origin = 0.0
+        self._extra = 0.0
+        self._largest = 0.0
+        # Stretches, of no items where there are none yet; and the one that is not long enough yet.
+        self._sizes, self._counts, self._times = (array("d", bytes(8 * _STRETCHES)) for _ in range(3))
+        self._size = self._count = self._time = 0.0
+        self._crossings = Crossings()
+        self._foreseen = array("d")
+        self._offset = 0.0
+        self._loss = self._loss_without = 0.0
+        self._misses = 0
+        self._was_trusted = False
+
+    @property
+    def period(self) -> float | None:
+        """In items, if there is one."""
+        return None if self._shape is None else self._shape.period
+
+    @property
+    def trusted(self) -> bool:
+        """Whether there is a period, and its forecasts are better than those without it: clearly, to begin with."""
+        enough = self._loss_without * (1.0 if self._was_trusted else _CLEARLY)
+        return self._shape is not None and self._loss < enough
+
+    def learn(
+        self, size: float, time: float, extra: float, error_without: float, lag: int, span: float, work: float
+    ) -> None:
+        """One more batch and the time of its items, as if it had `extra` more of them.
+
+        `error_without` is the error, as a logarithm, of the forecast without a cycle, `lag` decisions ago; `span` items
+        up to the end of this batch took `work`, which is less noisy than the one batch where several overlap.
+        """
+        self._largest = max(size, self._largest - _FADE * size)
+        per_period = size / (self.period or _USUAL_PERIOD * self._largest)
+        gain = 1 - math.exp(-_LOSS_GAIN * per_period)
+        self._loss_without += gain * (min(error_without**2, FARTHEST) - self._loss_without)
+        if self._shape is not None:
+            self._judge(self._shape, size, math.log(time / (size + extra)), gain, error_without, lag)
+            self._follow(self._shape, size, span, work)
+        self._was_trusted = self.trusted
+        if extra != self._extra:
+            self._extra = extra
+            if self._shape is not None:
+                self._adopt(self._shape.period, both=True)
+        self._place += size
+        self._size, self._count, self._time = self._size + size, self._count + 1, self._time + time
+        if self._size >= _SHARE * self._largest:
+            self._close()
+
+    def size_for(self, work: float, ahead: float = 0.0) -> float:
+        """How many items, after the `ahead` next ones, come to so much work."""
+        assert self._shape is not None
+        return self._shape.size_for(work * math.exp(-self._offset), self._place + ahead - self._origin)
+
+    def foresee(self, ahead: float, items: float) -> None:
+        """Note what one of so many items, after the `ahead` next ones, will take: to be judged when it is known."""
+        if self._shape is None:
+            return
+        begin = self._place + ahead - self._origin
+        work = self._shape.work(begin, begin + items)
+        if not 0 < work < math.inf:
+            self._shape = None
+            return
+        self._foreseen.append(math.log(work / items) + self._offset)
+        del self._foreseen[:-_LATEST]
+
+    def _judge(self, shape: Shape, size: float, seen: float, gain: float, error_without: float, lag: int) -> None:
+        error = seen - self._foreseen[-lag] if len(self._foreseen) >= lag else error_without
+        self._loss += gain * (min(error * error, FARTHEST) - self._loss)
+        self._misses = self._misses + 1 if error_without**2 < FARTHEST < error * error else 0
+        if self._misses >= _MISSES:
+            self._loss = max(self._loss, _ENDED * self._loss_without)
+
+    def _follow(self, shape: Shape, size: float, span: float, work: float) -> None:
+        end = self._place + size - self._origin
+        foreseen = shape.work(end - span, end)
+        if foreseen > 0:
+            off = math.log(work / foreseen) - self._offset
+            self._offset += (1 - math.exp(-_OFFSET_GAIN * size / self._largest)) * min(max(off, -_MOST_OFF), _MOST_OFF)
+
+    def _close(self) -> None:
+        """The stretch is long enough."""
+        size = self._size
+        for past, now in ((self._sizes, size), (self._counts, self._count), (self._times, self._time)):
+            past.append(now)
+            del past[0]
+        self._size = self._count = self._time = 0.0
+        sizes, counts, times = self._stretches(_RECENT)
+        items = times / (sizes + self._extra * counts)
+        low, high, middle = math.log(items.min()), math.log(items.max()), self._place - size / 2
+        if high - low > _LEAST_RANGE and self._crossings.add(math.log(items[-1]), low, high, middle, middle):
+            # What absurd sizes make of it is refused.
+            with np.errstate(all="ignore"):
+                self._look_for_period()
+
+    def _stretches(self, most: int) -> tuple[Floats, Floats, Floats]:
+        """Items, batches and times of the last ones."""
+        sizes = np.frombuffer(self._sizes)[-most:]
+        held = sizes > 0
+        return sizes[held], np.frombuffer(self._counts)[-most:][held], np.frombuffer(self._times)[-most:][held]
+
+    def _look_for_period(self) -> None:
+        """Follow a period that is trusted; else find the one under which the past is most like itself."""
+        edges, done = self._past()
+        last = self._crossings.last
+        intervals = [last[-1] - each for each in last[:-1]]
+        trusted = self.period if self.trusted else None
+        if self.period is not None:
+            intervals = [self.period] if trusted else [self.period, *intervals]
+        found = None
+        for interval in intervals:
+            if interval >= _SHORTEST * self._largest:
+                periods = interval * (_NEAR if trusted else _AROUND)
+                alike = _most_alike(edges, done, interval, periods)
+                if alike is not None and (found is None or alike[0] < _BETTER * found[0]):
+                    found = alike
+        if found is None:
+            if trusted is None:
+                self._shape = None
+            return
+        _, period, apart = found
+        if trusted is not None:
+            period = trusted + _FOLLOWED * (period - trusted)
+        if self.period is None or abs(math.log(period / self.period)) > _ANOTHER:
+            # Both of two periods are off by noise, a forecast of both only by one of them.
+            self._loss, self._misses, self._offset = apart / 2, 0, 0.0
+            del self._foreseen[:]
+        self._adopt(period, both=trusted is not None)
+
+    def _past(self) -> tuple[Floats, Floats]:
+        """The places between stretches, up to 0, and the work done up to each of them."""
+        sizes, counts, times = self._stretches(_STRETCHES)
+        edges = np.concatenate(([0.0], np.cumsum(sizes)))
+        done = np.concatenate(([0.0], np.cumsum(times * sizes / (sizes + self._extra * counts))))
+        return edges - edges[-1], done
+
+    def _adopt(self, period: float, both: bool) -> None:
+        """Foresee the last period, or the mean of `both` of the last two, where there are two."""
+        edges, done = self._past()
+        places = np.linspace(-period, 0.0, _CELLS + 1)
+        work = np.diff(np.interp(places, edges, done))
+        if both and -edges[0] >= 2 * period:
+            work = (work + np.diff(np.interp(places - period, edges, done))) / 2
+        if not (work.min() > 0 and math.isfinite(work.sum())):
+            self._shape = None
+            return
+        self._shape = Shape(period, np.full(_CELLS, 1 / _CELLS), np.log(work * (_CELLS / period)))
+        self._origin = self._place - self._size
+
+
+def _most_alike(edges: Floats, done: Floats, interval: float, periods: Floats) -> tuple[float, float, float] | None:
+    """The period under which the last one is most like those before: how far they are apart, in shares of its variance.
+
+    None where it is not like them; at last how far apart they are themselves, in squared logarithms.
+    """
+    total = -edges[0]
+    periods = periods[periods * (1 + _LEAST_PART) < total]
+    if not periods.size:
+        return None
+    apart, counted, variance = np.zeros(periods.size), 0, _ABOUT_NOTHING
+    for back in _BACK:
+        reach = min(interval, total - back * periods[-1])
+        if reach < _LEAST_PART * interval:
+            break
+        places = np.linspace(-reach, 0.0, _COMPARED + 1)
+        now = np.log(np.diff(np.interp(places, edges, done)))
+        earlier = (places - back * periods[:, None]).ravel()
+        then = np.log(np.diff(np.interp(earlier, edges, done).reshape(periods.size, -1), axis=1))
+        squares = np.minimum((now - then) ** 2, _FARTHEST).mean(axis=1)
+        if back == 1:
+            variance += float(np.var(now))
+        elif not squares.min() < _ALIKE * variance:
+            break
+        apart += squares
+        counted += 1
+    if not counted or not variance > _LEAST_VARIANCE:
+        return None
+    apart /= counted
+    best = int(apart.argmin())
+    if not apart[best] < _ALIKE * variance:
+        return None
+    return float(apart[best]) / variance, float(periods[best]), float(apart[best])
