@@ -15,8 +15,9 @@ _STRETCHES, _SHARE = 1024, 0.5
 _FADE = _SHARE / _STRETCHES
 # Extremes of so many stretches say what is high and what is low. A range of less, as a logarithm, is no swing.
 _RECENT, _LEAST_RANGE = 300, 0.35
-# A period is at least so many of the largest batches; shorter ones are for `penstock.control.forecast.cycle`.
-_SHORTEST = 30
+# A period is at least so many of the largest batches, and so many of any size; shorter ones are for
+# `penstock.control.forecast.cycle`.
+_SHORTEST, _LEAST_BATCHES = 30, 120
 # Periods around what crossings say, around one that is known, and how far the known one follows.
 _AROUND, _NEAR = np.linspace(0.85, 1.15, 121), np.linspace(0.98, 1.02, 81)
 _FOLLOWED, _ANOTHER = 0.4, 0.05
@@ -165,19 +166,19 @@ class Echo:
 
     def _look_for_period(self) -> None:
         """Follow a period that is trusted; else find the one under which the past is most like itself."""
-        edges, done = self._past()
         last = self._crossings.last
         intervals = [last[-1] - each for each in last[:-1]]
         trusted = self.period if self.trusted else None
         if self.period is not None:
             intervals = [self.period] if trusted else [self.period, *intervals]
+        elif not any(self._long_enough(interval) for interval in intervals):
+            return
+        edges, done = self._past()
         found = None
-        for interval in intervals:
-            if interval >= _SHORTEST * self._largest:
-                periods = interval * (_NEAR if trusted else _AROUND)
-                alike = _most_alike(edges, done, interval, periods)
-                if alike is not None and (found is None or alike[0] < _BETTER * found[0]):
-                    found = alike
+        for interval in filter(self._long_enough, intervals):
+            alike = _most_alike(edges, done, interval, interval * (_NEAR if trusted else _AROUND))
+            if alike is not None and (found is None or alike[0] < _BETTER * found[0]):
+                found = alike
         if found is None:
             if trusted is None:
                 self._shape = None
@@ -190,6 +191,17 @@ class Echo:
             self._loss, self._misses, self._offset = apart / 2, 0, 0.0
             del self._foreseen[:]
         self._adopt(period, both=trusted is not None)
+
+    def _long_enough(self, interval: float) -> bool:
+        if interval < _SHORTEST * self._largest:
+            return False
+        count = 0.0
+        for size, batches in zip(reversed(self._sizes), reversed(self._counts), strict=True):
+            interval -= size
+            count += batches
+            if count >= _LEAST_BATCHES or interval <= 0:
+                break
+        return count >= _LEAST_BATCHES
 
     def _past(self) -> tuple[Floats, Floats]:
         """The places between stretches, up to 0, and the work done up to each of them."""

@@ -28,8 +28,8 @@ class Shape:
         """With the share of each cell in the items of a period, and the logarithm of the work of its items."""
         self.period = period
         # No NumPy arrays: a place is looked up for every batch, one at a time.
-        self._places = array("d", period * np.concatenate(([0.0], np.cumsum(widths))))
-        self._done = array("d", period * np.concatenate(([0.0], np.cumsum(widths * np.exp(heaviness)))))
+        self._places = _sums(period * widths)
+        self._done = _sums(period * widths * np.exp(heaviness))
 
     def __deepcopy__(self, memo: object) -> Shape:
         """Itself: it never changes, and the loop copies a controller with every batch."""
@@ -48,6 +48,11 @@ class Shape:
     def _until(self, place: float) -> float:
         periods, phase = divmod(place, self.period)
         return periods * self._done[-1] + _between(phase, self._places, self._done)
+
+
+def _sums(values: Floats) -> array[float]:
+    """Running sums, from 0 on."""
+    return array("d", np.concatenate(([0.0], np.cumsum(values))).tobytes())
 
 
 def _between(at: float, known: array[float], values: array[float]) -> float:
