@@ -18,7 +18,7 @@ _QUICKNESS = np.concatenate(([0.0], np.tile(np.arange(1.0, _WAVES + 1) ** 2, 2))
 _RIDGE = 6e-3
 # How strongly the period is held near the given one: two periods of steps tell a period and a shape hardly apart.
 _HELD = 1.0
-_STEPS = 4
+_STEPS = 7
 # No step of the fit is longer, and a shorter one is the last: of a coefficient, of the logarithm of the period.
 _LONGEST, _LONGEST_PERIOD = 1.0, 0.02
 _SETTLED, _SETTLED_PERIOD = 0.02, 0.002
