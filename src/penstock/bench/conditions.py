@@ -40,6 +40,11 @@ CONDITIONS: dict[str, dict[str, Any]] = {
     "noise 2x": {"noise": 2.0},
     "costs jump 30:1": {"cost": f"{_JUMPS},period=200k", "items": 2_000_000},
     "costs jump 30:1, often": {"cost": f"{_JUMPS},period=60k", "items": 1_000_000},
+    "costs swing slowly, samples 3 late": {
+        "cost": "wave:min=256,max=7525,period=1M",
+        "items": 5_000_000,
+        "delay": 3,
+    },
     "costs walk at random": {"cost": f"{_WALK},period=10k,step=500,seed=3", "items": 1_000_000},
     "costs walk slowly": {"cost": f"{_WALK},period=5k,step=100,seed=4", "items": 1_000_000},
     "arrivals: wave": {"arrivals": f"wave:{_RATES},period=60s"},

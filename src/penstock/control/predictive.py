@@ -188,7 +188,8 @@ class Predictive:
         self._unvaried = self._unvaried + 1 if smallest else 0
         self._beyond = self._beyond + 1 if smallest and value > self.slo.high else 0
         if self._floor is not None:
-            if not self._floor.learn(sample.size, value):
+            # What waited has waited, whatever the size.
+            if not self._floor.learn(sample.size, clamp(sample.processing_s, *_TIMES_S)):
                 self._floor, self._unvaried = None, 0
         elif self._unvaried >= _UNVARIED and not self._overlap.overlaps:
             self._floor = Floor(sample.size, self.slo.high)
