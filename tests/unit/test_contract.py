@@ -206,8 +206,9 @@ def test_a_hundred_thousand_samples_leave_a_controller_as_small_as_a_thousand(sp
     for _ in range(99):
         for sample in samples:
             controller.decide(sample)
-    # A byte a sample would be more than this; windows that fill slowly are not.
-    assert len(pickle.dumps(controller)) <= max(before + 64, 80_000)
+    # What looks for slow cycles has windows that fill slowly; a byte a sample would still be more than that.
+    allowed = 80_000 if spec == "predictive" else before + 64
+    assert len(pickle.dumps(controller)) <= allowed
 
 
 def test_settling_is_measured_for_every_controller_and_delay() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from array import array
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import ClassVar
 
 from penstock.control.floor import Floor
@@ -48,10 +49,13 @@ _FIRST = 3
 _BEYOND_REACH = 10
 # A batch of so few items is as small as any.
 _FEW = 2.5
-# After so many of them in a row larger ones are tried.
-_UNVARIED = 10
+# After so many more of them than others larger ones are tried; what that found is forgotten after so many that need it
+# not. A batch that is late by less than this is nearly in time.
+_UNVARIED, _MOST_UNUSED, _NEARLY = 10, 40, 1.1
 _ELSEWHERE = 1.5
 _TIMES_S = (1e-9, 1e12)
+# Beyond these nothing can be computed.
+_SIZES = (1e-9, 1e18)
 
 
 class Predictive:
@@ -64,9 +68,10 @@ class Predictive:
     where item' is the forecast for the batch that will be admitted: by the level of the load, its trend and, where the
     load comes back at regular intervals, its cycle (`penstock.control.forecast`). The goal is the target; for a bound
     on processing, so far below it that 19 batches in 20 keep it. Under a bound no batch grows once its fixed part is 5%
-    of its time: beyond that, latency grows and throughput does not. Where batches take longer than the objective
-    whatever their size, they have as many items as cost hardly any time (`penstock.control.floor`). A size is at most
-    four times the largest of the last 32 batches, unless the load is back at a level that is known.
+    of its time: beyond that, latency grows and throughput does not. Where batches of one or two items would be called
+    for, or take longer than the objective whatever their size, they have as many items as cost hardly any time
+    (`penstock.control.floor`). A size is at most four times the largest of the last 32 batches, unless the load is back
+    at a level that is known.
 
     A throughput is solved for in the same model, without trends and cycles.
 
@@ -102,7 +107,7 @@ class Predictive:
         self.slo = slo
         self.cycles = cycles
         self._size = self._before = check_size("size", size)
-        self._moved = False
+        self._moved = self._raised = False
         self._overhead: Overhead | None = None
         self._level = Level(trends, recall, changes)
         self._cycle = Cycle()
@@ -115,7 +120,7 @@ class Predictive:
         self._lag = 1
         self._rest = 0.0
         self._beyond = 0
-        self._unvaried = 0
+        self._unvaried = self._unused = 0
         self._floor: Floor | None = None
         self._told = False
         self._news: str | None = None
@@ -130,6 +135,7 @@ class Predictive:
         # A wrapper that corrects a decision ends between the old and the new size; who moves it elsewhere knows better.
         low, high = min(self._before, self._size), max(self._before, self._size)
         self._moved = not low / _ELSEWHERE < size < high * _ELSEWHERE
+        self._raised = size > self._size
         self._size = size
         if self._decided:
             self._decided[-1] = size
@@ -141,6 +147,7 @@ class Predictive:
             return keep(self.size, sample)
         rate = self.slo.metric is Metric.THROUGHPUT
         took = clamp(sample.processing_s if rate else value, *_TIMES_S)
+        sample = sample if _SIZES[0] <= sample.size <= _SIZES[1] else replace(sample, size=clamp(sample.size, *_SIZES))
         size = self._overlap.learn(sample, took)
         self._find_lag(sample.size)
         if self._overhead is None:
@@ -160,7 +167,7 @@ class Predictive:
             planned, why = self._for_rate(sample, value, fixed)
         else:
             planned, why = self._for_latency(fixed, extra)
-            self._see_reach(sample, value, fixed)
+            self._see_reach(sample, value, fixed, planned)
             if self._floor is not None and self._floor.size > planned:
                 planned, why = self._floor.size, f"{why}, as fewer take about as long"
         most = max(_GROWTH * max(self._overlap.sizes), before)
@@ -179,20 +186,26 @@ class Predictive:
         news, self._news = self._news, None
         return news
 
-    def _see_reach(self, sample: BatchSample, value: float, fixed: float) -> None:
+    def _see_reach(self, sample: BatchSample, value: float, fixed: float, planned: float) -> None:
         """Find out what small batches leave open: whether items are heavy, or the fixed time is all there is.
 
         Sizes of one or two, or of any number below a fixed time beyond the objective, tell the two hardly apart.
         """
-        smallest = fixed > self.slo.high or sample.size < _FEW
-        self._unvaried = self._unvaried + 1 if smallest else 0
+        # As small as any is also what a bound holds up.
+        few = self._raised or planned < _FEW or (sample.items < _FEW and planned < sample.size)
+        self._raised = False
+        smallest = fixed > self.slo.high or few
+        self._unvaried = max(self._unvaried + (1 if smallest else -1), 0)
         self._beyond = self._beyond + 1 if smallest and value > self.slo.high else 0
         if self._floor is not None:
+            self._unused = self._unused + 1 if planned > max(self._floor.size, _FEW) else 0
             # What waited has waited, whatever the size.
-            if not self._floor.learn(sample.size, clamp(sample.processing_s, *_TIMES_S)):
-                self._floor, self._unvaried = None, 0
+            took_s = clamp(sample.processing_s, *_TIMES_S)
+            known = self._floor.learn(sample.size, took_s, in_time=value <= _NEARLY * self.slo.high)
+            if not known or self._unused >= _MOST_UNUSED:
+                self._floor, self._unvaried, self._unused = None, 0, 0
         elif self._unvaried >= _UNVARIED and not self._overlap.overlaps:
-            self._floor = Floor(sample.size, self.slo.high)
+            self._floor = Floor(sample.size)
         if self._beyond >= _BEYOND_REACH and not self._told:
             self._told = True
             # Without a number: a wrapper may have shown other times than the user's.

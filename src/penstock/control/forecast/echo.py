@@ -10,9 +10,11 @@ import numpy as np
 from penstock.control.forecast.crossings import Crossings
 from penstock.control.forecast.shape import FARTHEST, Floats, Shape
 
-# So many stretches are remembered, each of at least this share of the largest batch, which is forgotten as they are.
+# So many stretches are remembered, each of at least this share of the largest batch, which is forgotten more slowly.
 _STRETCHES, _SHARE = 1024, 0.5
 _FADE = _SHARE / _STRETCHES
+# A batch of which none comes back is forgotten in some ten thousand batches, however small those are.
+_LEAST_FADE = 0.25
 # Extremes of so many stretches say what is high and what is low. A range of less, as a logarithm, is no swing.
 _RECENT, _LEAST_RANGE = 300, 0.35
 # A period is at least so many of the largest batches, and so many of any size; shorter ones are for
@@ -36,6 +38,7 @@ _USUAL_PERIOD = 64
 _MISSES, _ENDED = 6, 1.5
 # What is off everywhere is followed over ten of the largest batches.
 _OFFSET_GAIN, _MOST_OFF = 0.1, 0.3
+# Forecasts are kept until they are judged, for samples that come up to so many batches late.
 _LATEST = 16
 
 
@@ -48,8 +51,8 @@ class Echo:
 
     With hundreds of batches a period there is nothing to fit: batches are put together to stretches of at least half
     the largest batch, and the last two periods, shifted by the period under which the last three are most alike, are
-    the forecast. A stretch keeps items, batches and time; what part of the time is for batches is decided when it is
-    read, so that a better guess of it holds for all of the past.
+    the forecast. A stretch keeps items, batches and time; the extra items of batches are added when it is read, so that
+    a better guess of them holds for all of the past.
 
     >>> echo = Echo()
     >>> for batch in range(900):
@@ -95,12 +98,12 @@ class Echo:
         `error_without` is the error, as a logarithm, of the forecast without a cycle, `lag` decisions ago; `span` items
         up to the end of this batch took `work`, which is less noisy than the one batch where several overlap.
         """
-        self._largest = max(size, self._largest - _FADE * size)
+        self._largest = max(size, self._largest - _FADE * max(size, _LEAST_FADE * self._largest))
         per_period = size / (self.period or _USUAL_PERIOD * self._largest)
         gain = 1 - math.exp(-_LOSS_GAIN * per_period)
         self._loss_without += gain * (min(error_without**2, FARTHEST) - self._loss_without)
         if self._shape is not None:
-            self._judge(self._shape, size, math.log(time / (size + extra)), gain, error_without, lag)
+            self._judge(math.log(time / (size + extra)), gain, error_without, lag)
             self._follow(self._shape, size, span, work)
         self._was_trusted = self.trusted
         if extra != self._extra:
@@ -129,7 +132,7 @@ class Echo:
         self._foreseen.append(math.log(work / items) + self._offset)
         del self._foreseen[:-_LATEST]
 
-    def _judge(self, shape: Shape, size: float, seen: float, gain: float, error_without: float, lag: int) -> None:
+    def _judge(self, seen: float, gain: float, error_without: float, lag: int) -> None:
         error = seen - self._foreseen[-lag] if len(self._foreseen) >= lag else error_without
         self._loss += gain * (min(error * error, FARTHEST) - self._loss)
         self._misses = self._misses + 1 if error_without**2 < FARTHEST < error * error else 0

@@ -47,7 +47,8 @@ class Overlap:
         while count <= len(self._ends_s) and self._ends_s[-count] > began_s + _MOMENT * sample.processing_s:
             total += self.sizes[-count]
             count += 1
-        self._ends_s.append(0.0 if sample.started_s is None else sample.started_s + sample.processing_s)
+        # An end that is not known is later than nothing, and nothing can be counted from it.
+        self._ends_s.append(math.nan if sample.started_s is None else sample.started_s + sample.processing_s)
         self.sizes.append(sample.size)
         if len(self._ends_s) > count > 1:
             between_s = self._ends_s[-1] - self._ends_s[-1 - count]
@@ -68,5 +69,5 @@ class Overlap:
         """What the last batch would have taken among others like it."""
         if not self.overlaps or self._intervals is None:
             return took
-        interval_s = self._ends_s[-1] - self._ends_s[-2]
-        return self._intervals * max(interval_s, _SHORTEST * took / self.count)
+        shortest_s = _SHORTEST * took / self.count
+        return self._intervals * max(shortest_s, self._ends_s[-1] - self._ends_s[-2])
