@@ -12,7 +12,8 @@ from pyspark.sql import SparkSession
 from penstock.bench.run import RunSpec, RunState, prepare, run
 from penstock.errors import BadInputError
 
-SPEC = RunSpec("military", "test", slo="400 ms ± 20%", cost="constant:value=256")
+# A target well above the fixed time of a batch, also where other tests share the machine.
+SPEC = RunSpec("military", "test", slo="1 s ± 20%", cost="constant:value=256")
 
 
 @pytest.fixture(scope="module")
