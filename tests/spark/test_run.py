@@ -67,3 +67,13 @@ def test_a_folder_with_strange_files_is_refused_and_left_alone(tmp_path: Path) -
 def test_what_could_never_finish_is_refused_before_spark_starts(field: str, value: str, named: str) -> None:
     with pytest.raises(BadInputError, match=named):
         prepare(RunSpec("military", "test", **{field: value}))
+
+
+def test_a_run_that_breaks_off_leaves_no_query_behind(spark: SparkSession, tmp_path: Path) -> None:
+    def tick(state: RunState) -> None:
+        if state.phase == "running":
+            raise RuntimeError("the screen is gone")
+
+    with pytest.raises(RuntimeError, match="screen"):
+        run(SPEC, tmp_path, tick)
+    assert not spark.streams.active

@@ -8,6 +8,7 @@ import shutil
 import threading
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -189,31 +190,37 @@ def _run_query(
         labels["controller"] = spec.label
     if spec.trigger is not None:
         labels["trigger"] = spec.trigger
-    with attach(
-        query,
-        prepared.slo,
-        spec.controller,
-        size=prepared.size,
-        observe=not spec.gated,
-        journal=journal,
-        # Without a limit the first batch may be the only one.
-        warm_up_batches=1 if spec.gated else 0,
-        labels=labels | {"cost": spec.cost, "items": prepared.workload.items},
-        **spec.settings,
-    ):
-        while query.isActive and not stop.is_set() and reached.items != prepared.workload.items:
-            tell("running", reached.items)
-            stop.wait(_TICK_S)
-            reached = _reached(query)
-        _raise_failure(query, out)
-        finished = reached.items == prepared.workload.items
-        if finished and prepared.app.stateful:
-            tell("closing windows", reached.items)
-            _finish(query, out)
-        # Before the gate opens again: no last batch shall take the rest of the stream.
-        query.stop()
-        # A run that somebody stopped may have come further in the meantime.
-        return replace(_reached(query), whole=finished)
+    try:
+        with attach(
+            query,
+            prepared.slo,
+            spec.controller,
+            size=prepared.size,
+            observe=not spec.gated,
+            journal=journal,
+            # Without a limit the first batch may be the only one.
+            warm_up_batches=1 if spec.gated else 0,
+            labels=labels | {"cost": spec.cost, "items": prepared.workload.items},
+            **spec.settings,
+        ):
+            while query.isActive and not stop.is_set() and reached.items != prepared.workload.items:
+                tell("running", reached.items)
+                stop.wait(_TICK_S)
+                reached = _reached(query)
+            _raise_failure(query, out)
+            finished = reached.items == prepared.workload.items
+            if finished and prepared.app.stateful:
+                tell("closing windows", reached.items)
+                _finish(query, out)
+            # Before the gate opens again: no last batch shall take the rest of the stream.
+            query.stop()
+            # A run that somebody stopped may have come further in the meantime.
+            return replace(_reached(query), whole=finished)
+    except BaseException:
+        # Whatever went wrong: no query goes on behind the back of who started it.
+        with suppress(Exception):
+            query.stop()
+        raise
 
 
 def _finish(query: StreamingQuery, out: Path) -> None:
