@@ -13,13 +13,13 @@ from penstock.control.forecast.shape import FARTHEST, Floats, Shape
 # So many stretches are remembered, each of at least this share of the largest batch, which is forgotten more slowly.
 _STRETCHES, _SHARE = 1024, 0.5
 _FADE = _SHARE / _STRETCHES
-# A batch of which none comes back is forgotten in some ten thousand batches, however small those are.
-_LEAST_FADE = 0.25
 # Extremes of so many stretches say what is high and what is low. A range of less, as a logarithm, is no swing.
 _RECENT, _LEAST_RANGE = 300, 0.35
 # A period is at least so many of the largest batches, and so many of any size; shorter ones are for
 # `penstock.control.forecast.cycle`.
 _SHORTEST, _LEAST_BATCHES = 30, 120
+# No two crossings of such a period are nearer than so many stretches.
+_APART = 12
 # Periods around what crossings say, around one that is known, and how far the known one follows.
 _AROUND, _NEAR = np.linspace(0.85, 1.15, 121), np.linspace(0.98, 1.02, 81)
 _FOLLOWED, _ANOTHER = 0.4, 0.05
@@ -76,7 +76,7 @@ class Echo:
         self._foreseen = array("d")
         self._offset = 0.0
         self._loss = self._loss_without = 0.0
-        self._misses = 0
+        self._misses = self._since = 0
         self._was_trusted = False
 
     @property
@@ -98,7 +98,7 @@ class Echo:
         `error_without` is the error, as a logarithm, of the forecast without a cycle, `lag` decisions ago; `span` items
         up to the end of this batch took `work`, which is less noisy than the one batch where several overlap.
         """
-        self._largest = max(size, self._largest - _FADE * max(size, _LEAST_FADE * self._largest))
+        self._largest = max(size, self._largest - _FADE * size)
         per_period = size / (self.period or _USUAL_PERIOD * self._largest)
         gain = 1 - math.exp(-_LOSS_GAIN * per_period)
         self._loss_without += gain * (min(error_without**2, FARTHEST) - self._loss_without)
@@ -156,7 +156,10 @@ class Echo:
         sizes, counts, times = self._stretches(_RECENT)
         items = times / (sizes + self._extra * counts)
         low, high, middle = math.log(items.min()), math.log(items.max()), self._place - size / 2
-        if high - low > _LEAST_RANGE and self._crossings.add(math.log(items[-1]), low, high, middle, middle):
+        self._since += 1
+        crossed = high - low > _LEAST_RANGE and self._crossings.add(math.log(items[-1]), low, high, middle, middle)
+        if crossed and self._since >= _APART:
+            self._since = 0
             # What absurd sizes make of it is refused.
             with np.errstate(all="ignore"):
                 self._look_for_period()
