@@ -85,6 +85,7 @@ def test_lines_come_every_five_seconds_and_at_new_phases(journal: Path) -> None:
     lines = out.getvalue().splitlines()
     assert [line.split("]")[0] for line in lines] == ["[    0 s", "[    5 s", "[    6 s"]
     assert "batch 2: 1.05 s at size 100, B-SLH 66.7%   I-SLH 66.7%" in lines[0]
+    assert lines[2].endswith("checking output, 300 of 600 items (50%)")
 
 
 @pytest.mark.parametrize("width", [30, 80, 120])

@@ -158,7 +158,7 @@ def run(spec: RunSpec, out: Path, tick: Tick | None = None, stop: threading.Even
         "app": spec.app,
         "class": spec.size_class,
         **_summary(read(journal) if journal.exists() else Recording(), prepared, reached),
-        "digest_ok": _digest_ok(prepared, out) if spec.check_output and reached.whole else None,
+        "digest_ok": _digest_ok(prepared, out, tell) if spec.check_output and reached.whole else None,
         "interrupted": not reached.whole,
         "wall_s": time.monotonic() - began_s,
         "bad_rows": getattr(prepared.app, "bad_rows", 0),
@@ -311,12 +311,15 @@ def _summary(recording: Recording, prepared: Prepared, reached: Reached) -> dict
     }
 
 
-def _digest_ok(prepared: Prepared, out: Path) -> bool:
+def _digest_ok(prepared: Prepared, out: Path, tell: Callable[[str, int], None]) -> bool:
     spec = prepared.spec
     key = (spec.size_class, spec.seed, spec.cost)
     app, arrivals = prepared.app, prepared.arrivals
-    expected = app.known_digest(*key, arrivals=arrivals) or app.reference_digest(*key, arrivals=arrivals)
-    return prepared.app.digest(out / "output") == expected
+    expected = app.known_digest(*key, arrivals=arrivals)
+    if expected is None:
+        # Minutes for a large class, but only once.
+        expected = app.reference_digest(*key, lambda done, _: tell("checking output", done), arrivals=arrivals)
+    return app.digest(out / "output") == expected
 
 
 def make_empty(out: Path) -> None:

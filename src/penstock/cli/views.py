@@ -98,8 +98,10 @@ class LineView(SilentView):
         self._console.print(text, markup=False, highlight=False, soft_wrap=True)
 
     def _details(self, state: RunState) -> str:
-        if state.phase != "running" or not self._board.samples:
+        if not state.items_done:
             return ""
+        if state.phase != "running" or not self._board.samples:
+            return f", {share_line(state)}"
         last, slo = self._board.samples[-1], self._board.slo
         value = slo.measure(last)
         measured = "?" if value is None else slo.format_value(value)
