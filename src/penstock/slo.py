@@ -7,6 +7,7 @@ import re
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from enum import StrEnum
+from functools import cached_property
 
 from penstock.errors import BadInputError
 from penstock.sample import BatchSample
@@ -52,7 +53,7 @@ class Verdict(StrEnum):
     UNKNOWN = "unknown"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Slo:
     """A latency or throughput objective.
 
@@ -169,12 +170,12 @@ class Slo:
         """
         return None if self.share is None else f"p{self.share * 100:.12g}"
 
-    @property
+    @cached_property
     def low(self) -> float:
         """Lowest value that meets the SLO."""
         return 0.0 if self.kind is Kind.AT_MOST else self._edge(-1)
 
-    @property
+    @cached_property
     def high(self) -> float:
         """Highest value that meets the SLO."""
         return math.inf if self.kind is Kind.AT_LEAST else self._edge(+1)
@@ -221,6 +222,10 @@ class Slo:
         if self.kind is not Kind.HOLD:
             return self.target
         return float(f"{self.target * (1 + side * self.tolerance):.12g}")
+
+    def __deepcopy__(self, memo: object) -> Slo:
+        """Itself: it never changes, and the loop copies a controller with every batch."""
+        return self
 
     def __str__(self) -> str:
         """The objective as one would write it; `parse` gives the same objective back."""

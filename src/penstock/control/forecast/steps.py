@@ -72,8 +72,9 @@ def _losses(edges: Floats, works: Floats, fixed: float, guesses: Floats) -> tupl
     lights = np.einsum("gb,gb->g", light_shares, light_shares)
     heavies = np.einsum("gb,gb->g", heavy_shares, heavy_shares)
     by_light, by_heavy = light_shares @ shares, heavy_shares @ shares
-    low = (heavies * by_light - both * by_heavy) / (lights * heavies - both * both)
-    high = (lights * by_heavy - both * by_light) / (lights * heavies - both * both)
+    determinant = lights * heavies - both * both
+    low = (heavies * by_light - both * by_heavy) / determinant
+    high = (lights * by_heavy - both * by_light) / determinant
     foreseen = np.maximum(low[:, None] * light + high[:, None] * heavy, _LEAST_SHARE * works)
     errors = np.log(times / (fixed + foreseen))
     losses = np.minimum(errors * errors, FARTHEST).mean(axis=1)

@@ -39,18 +39,21 @@ def fit_waves(edges: Floats, works: Floats, fixed: float, period: float) -> tupl
     widths, heaviness = _cells(edges, works, period)
     coefficients = _BASIS.T @ heaviness / _NORMS
     held = works.size * np.concatenate((_RIDGE * _QUICKNESS, [_HELD]))
+    holding = np.diag(held)
     stretch, best = 0.0, None
-    for _ in range(_STEPS):
+    for step in range(1, _STEPS + 1):
         forecasts, slopes = _forecasts(edges, widths, _heaviness(coefficients), period * math.exp(stretch))
         errors = seen - np.log(fixed + forecasts)
         loss = float(np.minimum(errors * errors, FARTHEST).mean())
         if best is None or loss < best[0]:
             best = loss, coefficients.copy(), stretch
+        if step == _STEPS:
+            break
         slopes /= (fixed + forecasts)[:, None]
         weighted = slopes * (_WILD / np.maximum(np.abs(errors), _WILD))[:, None]
         pull = weighted.T @ errors - held * np.append(coefficients, stretch)
         try:
-            move = np.linalg.solve(weighted.T @ slopes + np.diag(held), pull)
+            move = np.linalg.solve(weighted.T @ slopes + holding, pull)
         except np.linalg.LinAlgError:
             break
         if not (np.abs(move[:-1]).max() > _SETTLED or abs(move[-1]) > _SETTLED_PERIOD):
