@@ -103,7 +103,7 @@ def test_contract(check: Check) -> None:
     assert breach(check, lambda slo, size: Draining(Pmbaf(slo, size))) is None
 
 
-@pytest.mark.parametrize("name", ["pmbaf", "pid", "das", "faf"])
+@pytest.mark.parametrize("name", ["predictive", "pmbaf", "pid", "das", "faf"])
 def test_where_no_size_keeps_the_bound_the_backlog_is_not_made_to_grow(name: str) -> None:
     # The fixed cost alone, waited for and processed, is beyond the bound; a batch of 2,000 keeps up with what comes.
     bound = Slo.parse("<= 2.5 s end-to-end")

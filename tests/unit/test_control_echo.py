@@ -1,4 +1,4 @@
-"""Slow cycles, foreseen as they were the last times; and what overlapping batches tell of each one."""
+"""Slow cycles, foreseen as they were the last times; and what a batch in a queue has beside its items."""
 
 from __future__ import annotations
 
@@ -11,8 +11,6 @@ import pytest
 
 from penstock.control.forecast.echo import Echo
 from penstock.control.forecast.overhead import Overhead
-from penstock.control.forecast.overlap import Overlap
-from penstock.sample import BatchSample
 from penstock.sim.run import SimSpec, simulate
 
 PERIOD = 20_000.0
@@ -106,19 +104,6 @@ def test_a_copy_learns_on_its_own() -> None:
     before = echo.size_for(100.0, 0.0)
     teach(copy.deepcopy(echo), swing, 4 * PERIOD, 4.3 * PERIOD)
     assert echo.size_for(100.0, 0.0) == before
-
-
-def test_in_a_queue_the_interval_between_departures_tells_the_time_of_a_batch() -> None:
-    overlap, ends = Overlap(), [0.0]
-    for number in range(200):
-        size = 40 if number == 199 else 10
-        began_s = ends[max(number - 7, 0)]
-        ends.append(ends[-1] + 0.1 * size)
-        overlap.learn(BatchSample(number, size, size, ends[-1] - began_s, started_s=began_s), ends[-1] - began_s)
-        if number == 198:
-            usual = overlap.own(ends[-1] - began_s)
-    assert overlap.count == 8
-    assert overlap.own(ends[-1] - began_s) / usual == pytest.approx(4.0, rel=0.05)
 
 
 def test_in_a_queue_what_a_batch_has_beside_its_items_may_grow_with_them() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import random
-from collections import deque
 from collections.abc import Callable, Iterator
 from itertools import pairwise
 
@@ -160,6 +159,12 @@ def test_a_throughput_is_held() -> None:
     assert samples[-1].throughput_per_s == pytest.approx(2000, rel=0.1)
 
 
+def test_a_throughput_that_begins_within_its_band_is_held_when_items_become_heavier() -> None:
+    controller = Predictive(Slo.parse("5000/s ± 10%"), 2000)
+    *_, last = run(controller, lambda number: 1e-4 if number < 30 else 1.4e-4, 80)
+    assert last.throughput_per_s == pytest.approx(5000, rel=0.1)
+
+
 def test_a_throughput_out_of_reach_ends_at_a_finite_size() -> None:
     slo = Slo.parse(">= 50k/s")
     plant = LinearPlant(overhead_s=0.2, per_item_s=1e-3)
@@ -167,19 +172,14 @@ def test_a_throughput_out_of_reach_ends_at_a_finite_size() -> None:
     assert samples[-1].size < 1e6
 
 
-def test_a_target_below_the_fixed_cost_leaves_small_batches() -> None:
-    plant = LinearPlant(overhead_s=2.0, per_item_s=1e-3)
-    samples = [sample for sample, _ in closed_loop(Predictive(SLO, 5000), plant, 60)]
-    assert samples[-1].processing_s < 2.2
-    assert samples[-1].size >= 1
-
-
-def test_a_scarce_stream_does_not_make_it_forget_what_it_can_take() -> None:
-    controller = Predictive(SLO, 100)
+@pytest.mark.parametrize("text", ["1 s ± 10%", "<= 1 s"])
+@pytest.mark.parametrize("batches", [30, 300])
+def test_a_scarce_stream_does_not_make_it_forget_what_it_can_take(text: str, batches: int) -> None:
+    controller = Predictive(Slo.parse(text), 100)
     list(run(controller, lambda _: 1e-3, 20))
-    for number in range(30):
+    for number in range(batches):
         controller.decide(BatchSample(number, 10, 10, 0.21, backlog=0))
-    assert 400 < controller.size < 1200
+    assert 200 < controller.size < 1200
 
 
 def test_a_bound_on_the_size_does_not_make_it_forget() -> None:
@@ -196,7 +196,8 @@ def test_batches_that_tell_nothing_carry_no_trend_away() -> None:
     list(run(controller, lambda number: 1e-3 * 0.8**number, 10))
     for number in range(1500):
         controller.decide(BatchSample(number, 1 + number % 5, 1 + number % 5, 0.5))
-    assert math.isfinite(controller.decide(BatchSample(1500, 3, 3, 0.005)).size)
+    # Ten batches of a trend say little about fifteen hundred batches later.
+    assert 1e-5 < controller._level.item < 1.0
 
 
 def test_a_batch_that_begins_when_the_last_one_ends_overlaps_with_none() -> None:
@@ -210,12 +211,14 @@ def test_a_batch_that_begins_when_the_last_one_ends_overlaps_with_none() -> None
     assert controller._overhead.fixed == pytest.approx(0.2)
 
 
-@pytest.mark.parametrize("part", ["cycles", "trends", "recall"])
+@pytest.mark.parametrize("part", ["cycles", "trends", "recall", "changes"])
 def test_each_part_can_be_switched_off(part: str) -> None:
-    run_without = simulate(SimSpec("spark", "predictive", {part: False}, str(SLO), items=200_000))
-    run_with = simulate(SimSpec("spark", "predictive", {}, str(SLO), items=200_000))
-    assert run_without.metrics().i_slh is not None
-    assert part == "cycles" or run_without.items.tolist() != run_with.items.tolist()
+    cost = "wave:min=256,max=7525,period=60k"
+    sizes = [
+        simulate(SimSpec("spark", "predictive", settings, str(SLO), items=500_000, cost=cost)).items.tolist()
+        for settings in ({part: False}, {})
+    ]
+    assert sizes[0] != sizes[1]
 
 
 def test_absurd_samples_leave_a_finite_size() -> None:
@@ -243,34 +246,6 @@ def test_absurd_samples_in_a_cycle_leave_a_finite_size(seed: int) -> None:
         place += items
         reasons.append(decision.reason)
     assert any("in a cycle" in reason for reason in reasons[:150])
-
-
-def test_small_overlapping_batches_make_up_for_what_rounding_leaves_out() -> None:
-    controller = Predictive(SLO, 2)
-    sizes = []
-    for number in range(200):
-        # 0.8 s for each item of the mean of the last four batches: 1.25 items each would be right.
-        items = round(controller.size)
-        began_s, took_s = number * 0.25, 0.8 * sum([*sizes, items][-4:]) / 4
-        controller.decide(BatchSample(number, items, items, max(took_s, 0.5), started_s=began_s))
-        assert controller.size == round(controller.size)
-        sizes.append(controller.size)
-    assert sum(sizes[-100:]) / 100 == pytest.approx(1.25, abs=0.1)
-
-
-def test_batches_that_overlap_count_as_large_as_those_around_them() -> None:
-    controller = Predictive(SLO, 100)
-    waiting: deque[BatchSample] = deque()
-    left_s = began_s = 0.0
-    for number in range(400):
-        size = max(round(controller.size), 1)
-        left_s = max(left_s, began_s) + 0.02 + size * 1e-4
-        waiting.append(BatchSample(number, size, size, left_s - began_s, started_s=began_s))
-        if len(waiting) >= 5:
-            done = waiting.popleft()
-            began_s = (done.started_s or 0.0) + done.processing_s
-            controller.decide(done)
-    assert waiting[-1].processing_s == pytest.approx(1.0, rel=0.1)
 
 
 @pytest.mark.parametrize("text", ["1 s ± 10%", "<= 1 s"])

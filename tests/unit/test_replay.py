@@ -94,7 +94,7 @@ def test_less_than_a_percent_is_no_change() -> None:
     assert not module.ReplayedStep(taken=900, would=1100, **common).agrees
 
 
-@pytest.mark.parametrize("name", ["pmbaf", "pid", "das", "dybbs", "dstreams", "least-squares", "clipper"])
+@pytest.mark.parametrize("name", ["predictive", "pmbaf", "pid", "das", "dybbs", "dstreams", "least-squares", "clipper"])
 def test_the_controller_that_ran_decides_again_as_it_did(tmp_path: Path, name: str) -> None:
     plant = LinearPlant(overhead_s=0.15, per_item_s=0.0002, noise=0.1, seed=4)
     with Journal.open(tmp_path / "journal.jsonl", HEADER) as journal:

@@ -47,7 +47,8 @@ class Floor:
         self._usual = self._variance = 0.0
         self._late = 0.0
         self._seen = self._odd = 0
-        self._trying = False
+        self.trying = False
+        """Whether the size is a trial."""
         # Of a trial that nobody reaches.
         self._held, self._held_size, self._held_time = 0, 0.0, 0.0
         self._rest, self._patience = _ROUND, _AGAIN
@@ -55,11 +56,11 @@ class Floor:
     def learn(self, size: float, took: float, in_time: bool) -> bool:
         """One more batch; whether it is still the load that the size is for."""
         time = math.log(took)
-        if self._trying and size > self.size / _ALIKE:
+        if self.trying and size > self.size / _ALIKE:
             self._try(time)
             return True
         if size > self._settled * _ALIKE:
-            if self._trying:
+            if self.trying:
                 self._hold(size, time)
             return True
         if not self._seen:
@@ -72,8 +73,8 @@ class Floor:
         self._usual += gain * off
         self._late += gain * ((not in_time) - self._late)
         self._variance += _GAIN * (min(off * off, _OTHER**2) - self._variance)
-        if self._rest <= 0 and not self._trying:
-            self._trying = True
+        if self._rest <= 0 and not self.trying:
+            self.trying = True
             self.size *= _STEP
         return self._odd < _IN_A_ROW
 
@@ -99,6 +100,6 @@ class Floor:
 
     def _settle(self, size: float) -> None:
         self.size = self._settled = max(size, self._smallest)
-        self._trying = False
+        self.trying = False
         self._held, self._held_size = 0, 0.0
         self._rest, self._patience = self._patience, min(2 * self._patience, _MOST_PATIENCE)

@@ -43,12 +43,13 @@ _LEAST_SHARE = 0.03
 # What is left for items where a batch has more in it than the goal allows: none, which is rounded up to one.
 _LEAST_SIZE = 0.1
 _WORTH_SAYING = 0.05
-# Of the first batches nobody can say that the load has changed: nothing was known yet.
+# Of the first batches nobody can say that the load has changed: nothing was known yet. Nor do fewer sizes that differ
+# tell what depends on them.
 _FIRST = 3
 # So many of the smallest batches in a row were beyond the objective, before anybody is told.
 _BEYOND_REACH = 10
-# A batch of so few items is as small as any.
-_FEW = 2.5
+# A batch of so few items is as small as any; one of so many times what was planned is not small.
+_FEW, _NEAR = 2.5, 4.0
 # After so many more of them than others larger ones are tried; what that found is forgotten after so many that need it
 # not. A batch that is late by less than this is nearly in time.
 _UNVARIED, _MOST_UNUSED, _NEARLY = 10, 40, 1.1
@@ -148,18 +149,24 @@ class Predictive:
         rate = self.slo.metric is Metric.THROUGHPUT
         took = clamp(sample.processing_s if rate else value, *_TIMES_S)
         sample = sample if _SIZES[0] <= sample.size <= _SIZES[1] else replace(sample, size=clamp(sample.size, *_SIZES))
-        size = self._overlap.learn(sample, took)
-        self._find_lag(sample.size)
         if self._overhead is None:
             # A throughput has no time of its own to measure others by: that of the first batch is one.
             self._overhead = Overhead(took if rate else self.slo.aim)
-        self._overhead.learn(size, took, self._overlap.overlaps, self._level.noise)
+        size = self._overlap.learn(sample, took)
+        # The size of a batch that took all there was is no decision's.
+        if sample.backlog != 0:
+            self._find_lag(sample.size)
+        if not self._overlap.unusual:
+            self._overhead.learn(size, took, self._overlap.overlaps, self._level.noise)
         fixed = self._overhead.fixed
         extra = 0.0 if rate else self._overhead.extra
         if self._moved:
             self._level.start_over()
             self._moved = False
-        news = self._level.learn(size + extra, took, fixed)
+        news = News.EXPECTED
+        # A batch seems lighter than it is where many leave at once.
+        if not self._overlap.unusual or took > fixed + (size + extra) * self._level.item:
+            news = self._level.learn(size + extra, took, fixed, self._lag if self._overlap.overlaps else 1)
         if self.cycles and not rate:
             self._learn_cycles(sample, size, took, fixed, extra)
         before = self._before = self._size
@@ -169,7 +176,8 @@ class Predictive:
             planned, why = self._for_latency(fixed, extra)
             self._see_reach(sample, value, fixed, planned)
             if self._floor is not None and self._floor.size > planned:
-                planned, why = self._floor.size, f"{why}, as fewer take about as long"
+                because = "to see whether more take longer" if self._floor.trying else "as fewer take about as long"
+                planned, why = self._floor.size, f"{why}, {because}"
         most = max(_GROWTH * max(self._overlap.sizes), before)
         if news is not News.RETURNED and planned > most:
             planned = most
@@ -191,10 +199,13 @@ class Predictive:
 
         Sizes of one or two, or of any number below a fixed time beyond the objective, tell the two hardly apart.
         """
-        # As small as any is also what a bound holds up.
-        few = self._raised or planned < _FEW or (sample.items < _FEW and planned < sample.size)
+        few = planned < _FEW or (sample.items < _FEW and planned < sample.size)
+        # So is what a bound holds up at a handful.
+        few = few or (self._raised and sample.items <= _NEAR * _FEW)
         self._raised = False
-        smallest = fixed > self.slo.high or few
+        # Of larger batches, which somebody else has made, nobody knows what small ones would take.
+        small = self._floor is not None or sample.items < _FEW or sample.size <= _NEAR * max(planned, _FEW)
+        smallest = small and (few or fixed > self.slo.high)
         self._unvaried = max(self._unvaried + (1 if smallest else -1), 0)
         self._beyond = self._beyond + 1 if smallest and value > self.slo.high else 0
         if self._floor is not None:
@@ -225,19 +236,20 @@ class Predictive:
         if fixed:
             # What is too slow is not mended by smaller batches.
             return max(planned, self._size) if value < self.slo.aim else planned, ""
-        if len(self._decided) > _FIRST:
+        if self._overhead is not None and self._overhead.varied >= _FIRST:
             return self._size, ", whatever the size"
         proportion = sample.size * self.slo.aim / value
         return (max if value < self.slo.aim else min)(proportion, self._size), ""
 
     def _for_latency(self, fixed: float, extra: float) -> tuple[float, str]:
         goal = self.slo.aim
+        # Where little is known, a batch that is too small costs less than one that is too large.
+        care = clamp(self._level.doubt - _UNSURE, 0.0, _MOST_CARE)
         # End to end, a smaller batch has no smaller wait behind a backlog, and what may wait has a margin of its own.
         if self.slo.kind is Kind.AT_MOST and self.slo.metric is Metric.PROCESSING:
             share = clamp(1 - fixed / goal, 0.0, 1.0)
             goal = min(goal, self.slo.target * math.exp(-_SPARE * self._level.spread(share)))
-        # Where little is known, a batch that is too small costs less than one that is too large.
-        care = clamp(self._level.doubt - _UNSURE, 0.0, _MOST_CARE)
+            care = 0.0
         solved = self._level.size_for(goal, fixed, self._lag)
         work = max(goal - fixed, _LEAST_SHARE * goal)
         self._expected.append(work / solved)

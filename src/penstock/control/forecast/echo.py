@@ -72,6 +72,7 @@ class Echo:
         # Stretches, of no items where there are none yet; and the one that is not long enough yet.
         self._sizes, self._counts, self._times = (array("d", bytes(8 * _STRETCHES)) for _ in range(3))
         self._size = self._count = self._time = 0.0
+        self._closed = 0
         self._crossings = Crossings()
         self._foreseen = array("d")
         self._offset = 0.0
@@ -144,7 +145,9 @@ class Echo:
         foreseen = shape.work(end - span, end)
         if foreseen > 0:
             off = math.log(work / foreseen) - self._offset
-            self._offset += (1 - math.exp(-_OFFSET_GAIN * size / self._largest)) * min(max(off, -_MOST_OFF), _MOST_OFF)
+            # More than that is not off everywhere: it is a jump that came a batch sooner or later.
+            if abs(off) < _MOST_OFF:
+                self._offset += (1 - math.exp(-_OFFSET_GAIN * size / self._largest)) * off
 
     def _close(self) -> None:
         """The stretch is long enough."""
@@ -153,6 +156,7 @@ class Echo:
             past.append(now)
             del past[0]
         self._size = self._count = self._time = 0.0
+        self._closed = min(self._closed + 1, _STRETCHES)
         sizes, counts, times = self._stretches(_RECENT)
         items = times / (sizes + self._extra * counts)
         low, high, middle = math.log(items.min()), math.log(items.max()), self._place - size / 2
@@ -166,9 +170,8 @@ class Echo:
 
     def _stretches(self, most: int) -> tuple[Floats, Floats, Floats]:
         """Items, batches and times of the last ones."""
-        sizes = np.frombuffer(self._sizes)[-most:]
-        held = sizes > 0
-        return sizes[held], np.frombuffer(self._counts)[-most:][held], np.frombuffer(self._times)[-most:][held]
+        last = slice(-min(most, self._closed), None)
+        return np.frombuffer(self._sizes)[last], np.frombuffer(self._counts)[last], np.frombuffer(self._times)[last]
 
     def _look_for_period(self) -> None:
         """Follow a period that is trusted; else find the one under which the past is most like itself."""

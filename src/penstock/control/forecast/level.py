@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import math
+from array import array
 from enum import StrEnum
+from math import exp, inf, log, sqrt
 from typing import NamedTuple
 
 # Beyond so many standard deviations a batch is a surprise, not noise; within so many a known level explains it.
@@ -21,17 +22,20 @@ _LEAST_SHARE = 0.03
 _KNOWN_LEVELS = 4
 # Two levels nearer than this, as logarithms, are one.
 _SAME = 0.25
-_LEAST_DOUBT = 0.003
+_LEAST_DOUBT, _MOST_DOUBT = 0.003, 1.0
 _STEADIER = 80.0
 # Of a known level that comes back: it may have moved since, and noise at a change is larger.
 _MOVED, _LOOSE = 0.0064, 1.3
 # The fixed time is known to about this share of it, which matters where it is most of a batch.
 _FIXED_DOUBT = 0.15
 _LEAST_WEIGHT = 1e-3
+# So many batches are remembered as they were seen, for forecasts that reach beyond the next; how fast it is learned how
+# far those are off, and what counts as off by no more.
+_REMEMBERED, _FAR_GAIN, _FAR_OFF = 16, 0.05, 0.25
 # A trend doubles the load in a batch at most. Sizes beyond all use need no number of their own.
-_STEEPEST, _LARGEST = math.log(2.0), 40.0
+_STEEPEST, _LARGEST = log(2.0), 40.0
 # No forecast goes farther than this, however late samples come. No item is so light or heavy as the farthest logarithm.
-_FAR_AHEAD, _FARTHEST = math.log(4.0), 100.0
+_FAR_AHEAD, _FARTHEST = log(4.0), 100.0
 
 
 class News(StrEnum):
@@ -59,6 +63,9 @@ VIEWS = (
 )
 
 
+_STEADY_VIEWS = tuple(view for view in VIEWS if not view.trend)
+
+
 class Level:
     """Follows the time of an item, as a logarithm, by a Kalman filter for each view.
 
@@ -82,10 +89,10 @@ class Level:
     """
 
     def __init__(self, trends: bool = True, recall: bool = True, changes: bool = True) -> None:
-        self.views = views = tuple(view for view in VIEWS if trends or not view.trend)
+        self.trends = trends
         self.recall = recall
         self.changes = changes
-        count = len(views)
+        count = len(self.views)
         self._items = [0.0] * count
         self._doubts = [0.0] * count
         self._slopes = [0.0] * count
@@ -93,6 +100,9 @@ class Level:
         self._scores = [0.0] * count
         self._best = 0
         self._variances = [_FIRST_NOISE**2] * count
+        # In a queue: items and slopes of all views after each of the last batches, and how far off forecasts are.
+        self._past = array("d")
+        self._far_variances = [_FIRST_NOISE**2] * count
         self._known: list[tuple[float, float]] = []
         self._since = _DOUBT + 1
         self._started = False
@@ -101,23 +111,28 @@ class Level:
         """The logarithm of the last value over its forecast."""
 
     @property
+    def views(self) -> tuple[View, ...]:
+        """Those that are taken; not the level's own, since the loop copies a controller with every batch."""
+        return VIEWS if self.trends else _STEADY_VIEWS
+
+    @property
     def noise(self) -> float:
         """The standard deviation of a batch around its forecast, as a share of the value."""
-        return math.sqrt(self._variances[self._best])
+        return sqrt(self._variances[self._best])
 
     def spread(self, share: float) -> float:
         """The standard deviation of a forecast, as a share of the value, of which a `share` is the items'."""
-        return math.sqrt(self._variances[self._best] + share * share * self._doubts[self._best])
+        return sqrt(self._variances[self._best] + share * share * self._doubts[self._best])
 
     @property
     def doubt(self) -> float:
         """The standard deviation of what is known of the level, as a share of it."""
-        return math.sqrt(self._doubts[self._best])
+        return sqrt(self._doubts[self._best])
 
     @property
     def item(self) -> float:
         """The value of one item, by the view that is the best of late."""
-        return math.exp(self._items[self._best])
+        return exp(self._items[self._best])
 
     @property
     def slope(self) -> float:
@@ -127,11 +142,12 @@ class Level:
     def start_over(self) -> None:
         """Take the next batch for the first one, with all that is known of other levels."""
         self._started = False
+        self._noise_gain = 1.0
         self._variances = [_FIRST_NOISE**2] * len(self.views)
 
-    def learn(self, size: float, value: float, fixed: float) -> News:
-        """One more batch; what it was."""
-        seen = math.log(value)
+    def learn(self, size: float, value: float, fixed: float, ahead: int = 1) -> News:
+        """One more batch; what it was. Views are weighed by forecasts that reach so many batches `ahead`."""
+        seen = log(value)
         if not self._started:
             self._started = True
             self.error = 0.0
@@ -144,8 +160,8 @@ class Level:
         if self._since > 2:
             self._learn_noise(errors, variances)
         surprise = self.changes and squared > _SURPRISE**2
-        likely = -math.inf if surprise else -0.5 * (squared + math.log(variances[self._best]))
         if surprise or self._since <= _DOUBT:
+            likely = -inf if surprise else -0.5 * (squared + log(variances[self._best]))
             known = self._explaining(size, seen, fixed, likely)
             if known is not None:
                 self._recall(known, size, seen, fixed, surprise)
@@ -155,60 +171,90 @@ class Level:
             self._since = 0
             self._restart(size, value, fixed)
             return News.CHANGED
-        self._follow(size, seen, fixed, errors, variances, shares)
+        self._follow(size, seen, fixed, errors, variances, shares, self._far_errors(size, seen, fixed, ahead))
         return News.EXPECTED
 
     def size_for(self, goal: float, fixed: float, batches: int = 1) -> float:
         """The size whose value would be the goal, so many batches after the last one that was learned."""
-        top = max(self._scores)
+        top = self._scores[self._best]
         total = weights = 0.0
         for number, view in enumerate(self.views):
-            weight = math.exp(self._scores[number] - top)
+            weight = exp(self._scores[number] - top)
             if weight < _LEAST_WEIGHT:
                 continue
-            undisturbed = goal * math.exp(-(view.memory**batches) * self._noises[number])
+            undisturbed = goal
+            if view.memory:
+                undisturbed *= exp(-(view.memory**batches) * self._noises[number])
             work = max(undisturbed - fixed, _LEAST_SHARE * goal)
             ahead = min(max(batches * self._slopes[number], -_FAR_AHEAD), _FAR_AHEAD)
-            total += weight * (math.log(work) - self._items[number] - ahead)
+            total += weight * (log(work) - self._items[number] - ahead)
             weights += weight
-        return math.exp(min(total / weights, _LARGEST))
+        return exp(min(total / weights, _LARGEST))
 
     def _forecasts(self, size: float, seen: float, fixed: float) -> tuple[list[float], list[float], list[float]]:
         """Of each view: the error, its variance, and which share of the batch is its items'."""
         errors, variances, shares = [], [], []
         states = zip(self.views, self._items, self._slopes, self._noises, self._doubts, self._variances, strict=True)
         for (moves, _, memory), item, slope, noise, doubt, variance in states:
-            work = size * math.exp(item + slope)
+            work = size * exp(item + slope)
             share = work / (fixed + work)
-            errors.append(seen - math.log(fixed + work) - memory * noise)
+            errors.append(seen - log(fixed + work) - memory * noise)
             # Where the last noise is felt again, so is what was wrong in it about the level.
             variances.append(share * share * ((1 - memory) * (1 - memory) * doubt + moves * moves) + variance)
             shares.append(share)
         return errors, variances, shares
 
     def _follow(
-        self, size: float, seen: float, fixed: float, errors: list[float], variances: list[float], shares: list[float]
+        self,
+        size: float,
+        seen: float,
+        fixed: float,
+        errors: list[float],
+        variances: list[float],
+        shares: list[float],
+        far: list[float],
     ) -> None:
         """Move every view by its error."""
+        items, doubts, slopes, scores = self._items, self._doubts, self._slopes, self._scores
         for number, (moves, trend, memory) in enumerate(self.views):
-            error, variance, share, doubt = errors[number], variances[number], shares[number], self._doubts[number]
-            score = -0.5 * (min(error * error / variance, 25.0) + math.log(variance))
-            self._scores[number] = _FORGET * self._scores[number] + score
+            error, variance, share, doubt = errors[number], variances[number], shares[number], doubts[number]
+            off, expected = (far[number], self._far_variances[number]) if far else (error, variance)
+            score = -0.5 * (min(off * off / expected, 25.0) + log(expected))
+            scores[number] = _FORGET * scores[number] + score
             told = ((1 - memory) * doubt + moves * moves) * share
             gain = told / variance
             # A batch that is mostly fixed time tells little: no trend lives on such batches.
-            slope = self._slopes[number] * (2 * share if share < 0.5 else 1.0)
-            item = self._items[number] + slope + gain * error
-            self._items[number] = item = min(max(item, -_FARTHEST), _FARTHEST)
-            self._doubts[number] = doubt + moves * moves - gain * told
+            slope = slopes[number] * (2 * share if share < 0.5 else 1.0)
+            items[number] = item = min(max(items[number] + slope + gain * error, -_FARTHEST), _FARTHEST)
+            doubts[number] = min(doubt + moves * moves - gain * told, _MOST_DOUBT)
             if trend:
-                self._slopes[number] = min(max(slope + trend * gain * error, -_STEEPEST), _STEEPEST)
-            self._noises[number] = seen - math.log(fixed + size * math.exp(item))
+                slopes[number] = min(max(slope + trend * gain * error, -_STEEPEST), _STEEPEST)
+            if memory:
+                self._noises[number] = seen - log(fixed + size * exp(item))
         self._best = self._scores.index(max(self._scores))
+
+    def _far_errors(self, size: float, seen: float, fixed: float, ahead: int) -> list[float]:
+        """Of each view: the error of the forecast that was made so many batches ago; none where it is the next one."""
+        errors: list[float] = []
+        if ahead == 1:
+            return errors
+        count = len(self.views)
+        self._past.extend(self._items)
+        self._past.extend(self._slopes)
+        del self._past[: -2 * count * _REMEMBERED]
+        if len(self._past) >= 2 * count * ahead:
+            then = self._past[-2 * count * ahead :]
+            for number, variance in enumerate(self._far_variances):
+                moved = min(max(ahead * then[count + number], -_FAR_AHEAD), _FAR_AHEAD)
+                error = seen - log(fixed + size * exp(then[number] + moved))
+                variance += _FAR_GAIN * (min(error * error, _FAR_OFF) - variance)
+                self._far_variances[number] = max(variance, _LEAST_NOISE**2)
+                errors.append(error)
+        return errors
 
     def _learn_noise(self, errors: list[float], variances: list[float]) -> None:
         """Half of all errors are beyond the median; how far, the few that are surprises shall not matter."""
-        more = math.exp(self._noise_gain)
+        more = exp(self._noise_gain)
         # 1, 1/2, 1/3 and so on.
         self._noise_gain = max(self._noise_gain / (1 + self._noise_gain), _NOISE_GAIN)
         for number, (error, variance) in enumerate(zip(errors, variances, strict=True)):
@@ -216,9 +262,10 @@ class Level:
             self._variances[number] = min(max(noise, _LEAST_NOISE**2), _MOST_NOISE**2)
 
     def _restart(self, size: float, value: float, fixed: float) -> None:
+        del self._past[:]
         work = max(value - fixed, _LEAST_SHARE * value)
         for number in range(len(self.views)):
-            self._items[number] = math.log(work / size)
+            self._items[number] = log(work / size)
             self._doubts[number] = (self._variances[number] + (_FIXED_DOUBT * fixed / value) ** 2) * (value / work) ** 2
             self._slopes[number] = self._noises[number] = 0.0
 
@@ -226,30 +273,31 @@ class Level:
         """The known level under which the batch is likelier than now, if there is one."""
         found = None
         for number, (item, doubt) in enumerate(self._known):
-            work = size * math.exp(item)
+            work = size * exp(item)
             share = work / (fixed + work)
-            error = seen - math.log(fixed + work)
+            error = seen - log(fixed + work)
             variance = share * share * (doubt + _MOVED) + self._loose_variance(share)
-            likelihood = -0.5 * (error * error / variance + math.log(variance))
+            likelihood = -0.5 * (error * error / variance + log(variance))
             if error * error < _ALIKE**2 * variance and likelihood > likely:
                 found, likely = number, likelihood
         return found
 
     def _recall(self, number: int, size: float, seen: float, fixed: float, surprise: bool) -> None:
+        del self._past[:]
         item, doubt = self._known.pop(number)
         if surprise:
             self._remember()
             self._since = 0
         self._known.insert(0, (item, doubt))
-        work = size * math.exp(item)
-        share, error = work / (fixed + work), seen - math.log(fixed + work)
+        work = size * exp(item)
+        share, error = work / (fixed + work), seen - log(fixed + work)
         for view_number, view in enumerate(self.views):
             wide = doubt + view.moves**2
             gain = wide * share / (share * share * wide + self._loose_variance(share))
             self._items[view_number] = item + gain * error
             self._doubts[view_number] = (1 - gain * share) * wide
             self._slopes[view_number] = 0.0
-            self._noises[view_number] = seen - math.log(fixed + size * math.exp(self._items[view_number]))
+            self._noises[view_number] = seen - log(fixed + size * exp(self._items[view_number]))
 
     def _loose_variance(self, share: float) -> float:
         """Of a batch at a change; `share` of its time is its items', the rest is fixed."""

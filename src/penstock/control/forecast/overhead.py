@@ -56,6 +56,8 @@ class Overhead:
         """The part of a value that does not depend on the size."""
         self.extra = 0.0
         """So many items more would take as long as what a batch has beside its items; only where batches overlap."""
+        self.varied = 0
+        """So many batches differed enough in size to tell guesses apart."""
         self._shares = target * np.array(_SHARES)
         self._fixed = np.concatenate((self._shares, np.zeros(len(_EXTRAS))))
         self._extras = np.zeros(self._fixed.size)
@@ -71,7 +73,8 @@ class Overhead:
         self._shortest = min(value, self._shortest * _RISE)
         if self._levels is None:
             self._extras[self._shares.size :] = size * np.array(_EXTRAS)
-        seen = np.log(np.maximum(value - self._fixed, _LEAST_SHARE * value) / (size + self._extras))
+        sizes = size + self._extras
+        seen = np.log(np.maximum(value - self._fixed, _LEAST_SHARE * value) / sizes)
         if self._levels is None:
             self._levels, self._usual = seen, math.log(size)
             return
@@ -80,7 +83,8 @@ class Overhead:
         varied = math.log(size) - self._usual
         self._usual += _USUAL_GAIN * varied
         if abs(varied) > _ALIKE:
-            errors = np.log(value / (self._fixed + (size + self._extras) * np.exp(self._levels)))
+            self.varied += 1
+            errors = np.log(value / (self._fixed + sizes * np.exp(self._levels)))
             farthest = (_DEVIATIONS * max(noise, _LEAST_NOISE)) ** 2 if overlap else _FARTHEST
             self._losses *= _FORGET_IN_QUEUE if overlap else _FORGET
             self._losses += np.minimum(errors * errors, farthest)

@@ -13,6 +13,9 @@ _MOMENT = 0.05
 # How fast it is learned how many intervals between departures a stay is; no interval is shorter than this part of it.
 _STAY_GAIN = 0.02
 _SHORTEST = 0.02
+# How fast it is learned how many usually leave during a stay; so many times more are unusual, until four times as many
+# have left.
+_USUAL_GAIN, _UNUSUAL, _PATIENCE = 0.03, math.log(1.5), 4
 
 
 class Overlap:
@@ -22,6 +25,9 @@ class Overlap:
     which left during its stay, so of a batch of their mean size. It says nothing about the one batch. The interval
     between two departures does, but is noisy: times the number of intervals in a stay, it is what the batch would have
     taken among others like it.
+
+    Behind a slow batch others pile up in the stages after the slowest, and then leave faster than it could let them
+    through: while far more leave during a stay than usually do, times are too short to tell anything.
 
     >>> overlap = Overlap()
     >>> for number, size in enumerate((10, 10, 10, 10, 30)):
@@ -37,6 +43,10 @@ class Overlap:
         """So many batches left during the last one's stay, itself among them."""
         self.sizes = array("d")
         """Of the last batches."""
+        self.unusual = False
+        """Whether far more than usual left during the last one's stay: what had piled up leaves at once."""
+        self._usual = 1.0
+        self._unusually = 0
         self._ends_s = array("d")
         self._intervals: float | None = None
 
@@ -57,6 +67,7 @@ class Overlap:
                 before = seen if self._intervals is None else self._intervals
                 self._intervals = before + _STAY_GAIN * (seen - before)
         self.count = count
+        self._compare_with_usual(count)
         del self._ends_s[:-_RECENT], self.sizes[:-_RECENT]
         return total / count
 
@@ -71,3 +82,11 @@ class Overlap:
             return took
         shortest_s = _SHORTEST * took / self.count
         return self._intervals * max(shortest_s, self._ends_s[-1] - self._ends_s[-2])
+
+    def _compare_with_usual(self, count: int) -> None:
+        off = math.log(count / self._usual)
+        self.unusual = off > _UNUSUAL and count - self._usual > 1
+        self._usual *= math.exp(_USUAL_GAIN * min(max(off, -_UNUSUAL), _UNUSUAL))
+        self._unusually = self._unusually + 1 if self.unusual else 0
+        if self._unusually > _PATIENCE * self._usual:
+            self._usual, self._unusually, self.unusual = float(count), 0, False
