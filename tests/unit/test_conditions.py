@@ -25,6 +25,11 @@ def test_every_condition_can_be_simulated(name: str) -> None:
     assert ready.arrival.size == (ready.load.costs.size if "arrivals" in fields else 0)
 
 
+def test_the_page_has_a_row_for_every_condition() -> None:
+    page = conditions.PAGE.read_text(encoding="utf-8")
+    assert [name for name in conditions.CONDITIONS if f"| {name} |" not in page] == []
+
+
 def test_the_parts_have_a_row_each_beside_the_oracles(page: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(conditions, "PARTS", {"predictive": "all of it", "predictive:admit=cost": "with costs"})
     conditions.write_parts(seeds=1)

@@ -68,7 +68,8 @@ _CONDITIONS_INTRO = """## Under other conditions
 I-SLH in percent of items within {slo}, plant `{plant}`, {seeds} seeds each, 95% intervals; in the last columns
 `oracle-reported`, which is told the true cost of every batch that was reported, and `oracle-causal`, which knows that
 of the last processed item. Where arrivals are slower than the machine, no controller fills a batch, and items are late
-by no fault of theirs: the columns differ less there.
+by no fault of theirs: the columns differ less there. The last rows replay traces of real systems, which are not part of
+the project; where PENSTOCK_DATA names no folder with them, they are left out.
 
 Made by `python -m penstock.bench.conditions`; a row is what
 `penstock compare --plant {plant} --controllers {controllers} --seeds {seeds}` prints with its options added.
