@@ -71,7 +71,8 @@ class Level:
 
     A batch of n takes (fixed + n item) times noise, so what it tells about the item depends on how much of its time
     is the item's: a small batch tells little, and the filter knows. The forecast is the mean of the views, weighed by
-    the likelihood of the last ten batches or so.
+    the likelihood of the last ten batches or so; in a queue by that of the forecasts that were made as far ahead as
+    they are needed there.
 
     A batch that no noise explains starts the level anew, and the old one is kept in mind, up to four of them. While in
     doubt, and at the next surprise, one that explains a batch better takes over at once: a spike that has passed costs
@@ -237,6 +238,8 @@ class Level:
         """Of each view: the error of the forecast that was made so many batches ago; none where it is the next one."""
         errors: list[float] = []
         if ahead == 1:
+            # A row of batches with gaps in it tells nothing.
+            del self._past[:]
             return errors
         count = len(self.views)
         self._past.extend(self._items)
