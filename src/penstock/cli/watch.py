@@ -48,8 +48,10 @@ def watch(job: Job[_T], view: View) -> _T:
     try:
         with view:
             threading.Thread(target=work, name="penstock-run", daemon=True).start()
-            while not done.done():
-                wait([done], timeout=REFRESH_S)
+            # Also what is over before anybody has looked is shown once.
+            finished = False
+            while not finished:
+                finished = bool(wait([done], timeout=REFRESH_S).done)
                 _show_last(states, view)
     except KeyboardInterrupt:
         sys.stdout.flush()
