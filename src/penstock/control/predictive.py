@@ -171,7 +171,7 @@ class Predictive:
             self._learn_cycles(sample, size, took, fixed, extra)
         before = self._before = self._size
         if rate:
-            planned, why = self._for_rate(sample, value, fixed)
+            planned, why = self._for_rate(sample, value, self._overhead)
         else:
             planned, why = self._for_latency(fixed, extra)
             self._see_reach(sample, value, fixed, planned)
@@ -199,10 +199,9 @@ class Predictive:
 
         Sizes of one or two, or of any number below a fixed time beyond the objective, tell the two hardly apart.
         """
-        few = planned < _FEW or (sample.items < _FEW and planned < sample.size)
-        # So is what a bound holds up at a handful.
-        few = few or (self._raised and sample.items <= _NEAR * _FEW)
-        self._raised = False
+        # As small as any is also what a bound holds up at a handful.
+        held_up, self._raised = self._raised and sample.items <= _NEAR * _FEW, False
+        few = held_up or planned < _FEW or (sample.items < _FEW and planned < sample.size)
         # Of larger batches, which somebody else has made, nobody knows what small ones would take.
         small = self._floor is not None or sample.items < _FEW or sample.size <= _NEAR * max(planned, _FEW)
         smallest = small and (few or fixed > self.slo.high)
@@ -226,17 +225,17 @@ class Predictive:
                 "partitions of state, fewer sources and sinks, penstock.configure)"
             )
 
-    def _for_rate(self, sample: BatchSample, value: float, fixed: float) -> tuple[float, str]:
+    def _for_rate(self, sample: BatchSample, value: float, overhead: Overhead) -> tuple[float, str]:
         """A throughput n / (fixed + n item), solved for n; in proportion while no fixed cost is known to share out."""
         if self.slo.low <= value <= self.slo.high:
             return self._size, ""
         item = self._level.item
         rate = min(self.slo.aim * sample.size / max(sample.items, 1), _IN_REACH / item)
-        planned = fixed * rate / (1 - item * rate)
-        if fixed:
+        planned = overhead.fixed * rate / (1 - item * rate)
+        if overhead.fixed:
             # What is too slow is not mended by smaller batches.
             return max(planned, self._size) if value < self.slo.aim else planned, ""
-        if self._overhead is not None and self._overhead.varied >= _FIRST:
+        if overhead.varied >= _FIRST:
             return self._size, ", whatever the size"
         proportion = sample.size * self.slo.aim / value
         return (max if value < self.slo.aim else min)(proportion, self._size), ""
