@@ -10,6 +10,9 @@ from penstock.slo import Metric, Slo
 from penstock.units import format_duration
 
 
+_NAMES = {Metric.PROCESSING: "latency", Metric.END_TO_END: "end-to-end latency", Metric.THROUGHPUT: "throughput"}
+
+
 def usable_value(slo: Slo, sample: BatchSample) -> float | None:
     """The measured value, or None for a batch that trains nobody.
 
@@ -40,9 +43,7 @@ def measure_name(slo: Slo) -> str:
     >>> measure_name(Slo.parse("<= 2 s e2e")), measure_name(Slo.parse(">= 5k/s")), measure_name(Slo.parse("1 s"))
     ('end-to-end latency', 'throughput', 'latency')
     """
-    return {Metric.PROCESSING: "latency", Metric.END_TO_END: "end-to-end latency", Metric.THROUGHPUT: "throughput"}[
-        slo.metric
-    ]
+    return _NAMES[slo.metric]
 
 
 def shown(duration_s: float) -> str:

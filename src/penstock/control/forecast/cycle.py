@@ -8,7 +8,7 @@ from array import array
 import numpy as np
 
 from penstock.control.forecast.crossings import Crossings
-from penstock.control.forecast.shape import FARTHEST, Floats, Shape
+from penstock.control.forecast.shape import FARTHEST, Floats, Shape, sums
 from penstock.control.forecast.steps import fit_steps
 from penstock.control.forecast.waves import fit_waves
 
@@ -148,7 +148,7 @@ class Cycle:
 
     def _adopt(self, period: float, regular: float, fixed: float) -> None:
         """Learn the shape of a period from the batches that were `regular`, the last three periods at most."""
-        edges = np.concatenate(([0.0], np.cumsum(np.array(self._sizes))))
+        edges = sums(np.array(self._sizes))
         edges -= edges[-1]
         works = np.array(self._works)
         first = int(edges.searchsorted(-min(regular + _BEFORE * period, _LEARNED * period)))
@@ -175,7 +175,7 @@ def _fitted(edges: Floats, works: Floats, fixed: float, period: float) -> tuple[
 
 def _refined(edges: Floats, works: Floats, mean: float) -> float:
     """The period, around the mean interval, under which the last one is most like those before, in cumulated work."""
-    done = np.concatenate(([0.0], np.cumsum(works)))
+    done = sums(works)
     tried = mean * _AROUND
     spread = np.zeros(tried.size)
     for cycles in (1, 2):

@@ -8,7 +8,7 @@ from array import array
 import numpy as np
 
 from penstock.control.forecast.crossings import Crossings
-from penstock.control.forecast.shape import FARTHEST, Floats, Shape
+from penstock.control.forecast.shape import FARTHEST, Floats, Shape, sums
 
 # So many stretches are remembered, each of at least this share of the largest batch, which is forgotten more slowly.
 _STRETCHES, _SHARE = 1024, 0.5
@@ -159,9 +159,10 @@ class Echo:
         self._closed = min(self._closed + 1, _STRETCHES)
         sizes, counts, times = self._stretches(_RECENT)
         items = times / (sizes + self._extra * counts)
-        low, high, middle = math.log(items.min()), math.log(items.max()), self._place - size / 2
+        last, middle = math.log(items[-1]), self._place - size / 2
+        low, high = math.log(np.minimum.reduce(items)), math.log(np.maximum.reduce(items))
         self._since += 1
-        crossed = high - low > _LEAST_RANGE and self._crossings.add(math.log(items[-1]), low, high, middle, middle)
+        crossed = high - low > _LEAST_RANGE and self._crossings.add(last, low, high, middle, middle)
         if crossed and self._since >= _APART:
             self._since = 0
             # What absurd sizes make of it is refused.
@@ -215,9 +216,8 @@ class Echo:
     def _past(self) -> tuple[Floats, Floats]:
         """The places between stretches, up to 0, and the work done up to each of them."""
         sizes, counts, times = self._stretches(_STRETCHES)
-        edges = np.concatenate(([0.0], np.cumsum(sizes)))
-        done = np.concatenate(([0.0], np.cumsum(times * sizes / (sizes + self._extra * counts))))
-        return edges - edges[-1], done
+        edges = sums(sizes)
+        return edges - edges[-1], sums(times * sizes / (sizes + self._extra * counts))
 
     def _adopt(self, period: float, both: bool) -> None:
         """Foresee the last period, or the mean of `both` of the last two, where there are two."""

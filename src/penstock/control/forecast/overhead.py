@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from array import array
+from bisect import bisect_right
 
 import numpy as np
 from numpy.typing import NDArray
@@ -58,7 +60,7 @@ class Overhead:
         """So many items more would take as long as what a batch has beside its items; only where batches overlap."""
         self.varied = 0
         """So many batches differed enough in size to tell guesses apart."""
-        self._shares = target * np.array(_SHARES)
+        self._shares = array("d", (target * share for share in _SHARES))
         self._fixed = np.concatenate((self._shares, np.zeros(len(_EXTRAS))))
         self._extras = np.zeros(self._fixed.size)
         self._losses = np.concatenate((np.zeros(len(_SHARES)), np.full(len(_EXTRAS), _HANDICAP)))
@@ -72,7 +74,7 @@ class Overhead:
         """One more batch; whether it overlaps with others, and the noise of batches as a share of their value."""
         self._shortest = min(value, self._shortest * _RISE)
         if self._levels is None:
-            self._extras[self._shares.size :] = size * np.array(_EXTRAS)
+            self._extras[len(self._shares) :] = size * np.array(_EXTRAS)
         sizes = size + self._extras
         seen = np.log(np.maximum(value - self._fixed, _LEAST_SHARE * value) / sizes)
         if self._levels is None:
@@ -84,10 +86,14 @@ class Overhead:
         self._usual += _USUAL_GAIN * varied
         if abs(varied) > _ALIKE:
             self.varied += 1
-            errors = np.log(value / (self._fixed + sizes * np.exp(self._levels)))
+            foreseen = np.exp(self._levels)
+            foreseen *= sizes
+            foreseen += self._fixed
+            errors = np.log(value / foreseen)
+            errors *= errors
             farthest = (_DEVIATIONS * max(noise, _LEAST_NOISE)) ** 2 if overlap else _FARTHEST
             self._losses *= _FORGET_IN_QUEUE if overlap else _FORGET
-            self._losses += np.minimum(errors * errors, farthest)
+            self._losses += np.minimum(errors, farthest)
         seen -= self._levels
         self._levels += _GAIN * seen
         if overlap:
@@ -96,10 +102,10 @@ class Overhead:
 
     def _believe(self, overlap: bool) -> None:
         """The best guess, of those that are possible."""
-        possible = int(self._shares.searchsorted(_SHORTER * self._shortest, side="right"))
+        possible = bisect_right(self._shares, _SHORTER * self._shortest)
         best = int(self._losses[: max(possible, 1)].argmin())
         if overlap:
-            count = self._shares.size
+            count = len(self._shares)
             other = count + int(self._losses[count:].argmin())
             if self._losses[other] < self._losses[best]:
                 best = other

@@ -28,8 +28,8 @@ class Shape:
         """With the share of each cell in the items of a period, and the logarithm of the work of its items."""
         self.period = period
         # No NumPy arrays: a place is looked up for every batch, one at a time.
-        self._places = _sums(period * widths)
-        self._done = _sums(period * widths * np.exp(heaviness))
+        self._places = array("d", sums(period * widths).tobytes())
+        self._done = array("d", sums(period * widths * np.exp(heaviness)).tobytes())
 
     def __deepcopy__(self, memo: object) -> Shape:
         """Itself: it never changes, and the loop copies a controller with every batch."""
@@ -50,9 +50,11 @@ class Shape:
         return periods * self._done[-1] + _between(phase, self._places, self._done)
 
 
-def _sums(values: Floats) -> array[float]:
-    """Running sums, from 0 on."""
-    return array("d", np.concatenate(([0.0], np.cumsum(values))).tobytes())
+def sums(values: Floats) -> Floats:
+    """Running sums, from 0 on, along the last axis."""
+    running = np.zeros((*values.shape[:-1], values.shape[-1] + 1))
+    values.cumsum(axis=-1, out=running[..., 1:])
+    return running
 
 
 def _between(at: float, known: array[float], values: array[float]) -> float:
