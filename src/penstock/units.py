@@ -91,8 +91,9 @@ def format_duration(seconds: float) -> str:
     """
     if not math.isfinite(seconds):
         return str(seconds)
+    size = abs(seconds)
     for unit, scale in (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)):
-        if abs(seconds) >= scale:
+        if size >= scale:
             return f"{_short(seconds / scale)} {unit}"
     return f"{_short(seconds / 1e-9)} ns" if seconds else "0 s"
 

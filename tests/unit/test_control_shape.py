@@ -10,7 +10,7 @@ from penstock.control.forecast import cycle as cycle_module
 from penstock.control.forecast import waves as module
 from penstock.control.forecast.cycle import Cycle
 from penstock.control.forecast.level import Level
-from penstock.control.forecast.shape import Shape
+from penstock.control.forecast.shape import Shape, sums
 from penstock.control.forecast.steps import fit_steps
 from penstock.control.forecast.waves import CELLS, fit_waves
 
@@ -119,20 +119,19 @@ def test_slopes_are_those_of_the_forecasts() -> None:
     edges, _ = batches(SWING, 2.3, noise=0.0)
     random = np.random.default_rng(2)
     widths = random.dirichlet(np.ones(CELLS))
-    coefficients = random.normal(0.0, 0.2, module._BASIS.shape[1])
+    before = sums(widths)
+    # The last one is the logarithm of the period's stretch.
+    guess = np.append(random.normal(0.0, 0.2, module._BASIS.shape[0]), 0.0)
 
     def forecasts(number: int, step: float) -> NDArray[np.float64]:
-        moved, period = coefficients.copy(), PERIOD
-        if number < moved.size:
-            moved[number] += step
-        else:
-            period *= np.exp(step)
-        return module._forecasts(edges, widths, module._BASIS @ moved, period)[0]
+        moved = guess.copy()
+        moved[number] += step
+        return module._forecasts(edges, widths, before, moved, PERIOD)[0]
 
-    _, slopes = module._forecasts(edges, widths, module._BASIS @ coefficients, PERIOD)
-    for number in range(coefficients.size + 1):
+    _, slopes = module._forecasts(edges, widths, before, guess, PERIOD)
+    for number in range(guess.size):
         measured = (forecasts(number, 1e-6) - forecasts(number, -1e-6)) / 2e-6
-        np.testing.assert_allclose(slopes[:, number], measured, rtol=1e-3, atol=1e-3 * np.abs(measured).max())
+        np.testing.assert_allclose(slopes[number], measured, rtol=1e-3, atol=1e-3 * np.abs(measured).max())
 
 
 def test_a_size_and_its_work_belong_together() -> None:

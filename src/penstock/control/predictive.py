@@ -304,9 +304,12 @@ class Predictive:
         if self._lag == 1 and self._decided and abs(self._decided[-1] - size) <= max(_OBEYED * size, 1.0):
             return
         best = math.inf
+        mismatches = self._mismatches
         for ago, decided in enumerate(reversed(self._decided)):
-            mismatch = min(abs(math.log(max(round(decided), 1) / size)), _MISMATCH)
-            self._mismatches[ago] += _LAG_GAIN * (mismatch - self._mismatches[ago])
+            mismatch = abs(math.log(max(round(decided), 1) / size))
+            if mismatch > _MISMATCH:
+                mismatch = _MISMATCH
+            mismatches[ago] = mismatch = mismatches[ago] + _LAG_GAIN * (mismatch - mismatches[ago])
             # Where nothing tells them apart, the latest decision it was.
-            if (distance := self._mismatches[ago] + _EARLIER * ago) < best:
+            if (distance := mismatch + _EARLIER * ago) < best:
                 best, self._lag = distance, ago + 1

@@ -9,7 +9,6 @@ from penstock.sample import BatchSample, Decision, Status
 from penstock.slo import Metric, Slo
 from penstock.units import format_duration
 
-
 _NAMES = {Metric.PROCESSING: "latency", Metric.END_TO_END: "end-to-end latency", Metric.THROUGHPUT: "throughput"}
 
 

@@ -76,7 +76,9 @@ class Overhead:
         if self._levels is None:
             self._extras[len(self._shares) :] = size * np.array(_EXTRAS)
         sizes = size + self._extras
-        seen = np.log(np.maximum(value - self._fixed, _LEAST_SHARE * value) / sizes)
+        seen = np.maximum(value - self._fixed, _LEAST_SHARE * value)
+        seen /= sizes
+        np.log(seen, out=seen)
         if self._levels is None:
             self._levels, self._usual = seen, math.log(size)
             return
@@ -89,7 +91,8 @@ class Overhead:
             foreseen = np.exp(self._levels)
             foreseen *= sizes
             foreseen += self._fixed
-            errors = np.log(value / foreseen)
+            errors = value / foreseen
+            np.log(errors, out=errors)
             errors *= errors
             farthest = (_DEVIATIONS * max(noise, _LEAST_NOISE)) ** 2 if overlap else _FARTHEST
             self._losses *= _FORGET_IN_QUEUE if overlap else _FORGET

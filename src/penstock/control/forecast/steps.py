@@ -43,12 +43,11 @@ def fit_steps(
     best = np.array([rise, (edges[falls[-1]] - rise) % period, period])
     # A longer period moves the oldest jumps most.
     reach = np.array([period, period, period / max(-edges[0] / period - 0.5, 1.0)])
-    times = fixed + works
     loss, levels = math.inf, best
     for scale in _SCALES:
         for _ in range(_ROUNDS):
             guesses = best + _MOVES * (scale * reach)
-            losses, solved = _losses(edges, sizes / times, works / times, times, guesses)
+            losses, solved = _losses(edges, works, fixed, guesses)
             least = int(losses.argmin())
             if not losses[least] < loss:
                 break
@@ -60,27 +59,33 @@ def fit_steps(
     return _shape(rise, stay, period, levels), loss
 
 
-def _losses(edges: Floats, items: Floats, works: Floats, times: Floats, guesses: Floats) -> tuple[Floats, Floats]:
-    """Of each guess; infinite where it makes no sense. And its two levels. Items and works are relative to times."""
+def _losses(edges: Floats, works: Floats, fixed: float, guesses: Floats) -> tuple[Floats, Floats]:
+    """Of each guess; infinite where it makes no sense. And its two levels."""
     rise, stay, period = guesses.T[:, :, None]
     places = (edges - rise) / period
     whole = np.floor(places)
     places -= whole
-    until = np.minimum(places * period, stay) + whole * stay
-    heavy = (until[:, 1:] - until[:, :-1]) / times
-    # The sums over light items follow from those over all of them.
-    heavies = np.einsum("gb,gb->g", heavy, heavy)
-    both = heavy @ items - heavies
-    lights = items @ items - heavies - 2 * both
-    by_heavy = heavy @ works
-    by_light = items @ works - by_heavy
+    places *= period
+    until = np.minimum(places, stay, out=places)
+    until += whole * stay
+    heavy = until[:, 1:] - until[:, :-1]
+    light = edges[1:] - edges[:-1] - heavy
+    times = fixed + works
+    shares, light_shares, heavy_shares = works / times, light / times, heavy / times
+    both = np.einsum("gb,gb->g", light_shares, heavy_shares)
+    lights = np.einsum("gb,gb->g", light_shares, light_shares)
+    heavies = np.einsum("gb,gb->g", heavy_shares, heavy_shares)
+    by_light, by_heavy = light_shares @ shares, heavy_shares @ shares
     determinant = lights * heavies - both * both
     low = (heavies * by_light - both * by_heavy) / determinant
     high = (lights * by_heavy - both * by_light) / determinant
-    heavy *= (high - low)[:, None]
-    heavy += low[:, None] * items
-    errors = np.log(np.maximum(heavy, _LEAST_SHARE * works) + (1 - works))
-    losses = np.minimum(errors * errors, FARTHEST).mean(axis=1)
+    light *= low[:, None]
+    heavy *= high[:, None]
+    foreseen = np.maximum(light + heavy, _LEAST_SHARE * works)
+    foreseen += fixed
+    errors = np.log(times / foreseen)
+    errors *= errors
+    losses = np.minimum(errors, FARTHEST).mean(axis=1)
     sensible = (low > 0) & (high > low) & (guesses[:, 1] > 0) & (guesses[:, 1] < guesses[:, 2]) & np.isfinite(losses)
     return np.where(sensible, losses, math.inf), np.column_stack((low, high))
 

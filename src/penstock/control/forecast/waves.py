@@ -68,7 +68,7 @@ def fit_waves(edges: Floats, works: Floats, fixed: float, period: float) -> tupl
 
 
 def _heaviness(guess: Floats) -> Floats:
-    mean = guess[0]
+    mean = float(guess[0])
     return np.minimum(np.maximum(guess[:-1] @ _BASIS, mean - _STEEPEST), mean + _STEEPEST)
 
 
@@ -103,7 +103,11 @@ def _forecasts(edges: Floats, widths: Floats, before: Floats, guess: Floats, giv
     rate = heavy[cell]
     within = (phase - before[cell]) * rate
     until = np.empty((_BASIS.shape[0] + 1, edges.size))
-    until[:-1] = period * (whole * done[:, -1:] + done.take(cell, axis=1) + within * _BASIS.take(cell, axis=1))
+    by_wave = until[:-1]
+    np.multiply(within, _BASIS.take(cell, axis=1), out=by_wave)
+    by_wave += done.take(cell, axis=1)
+    by_wave += whole * done[:, -1:]
+    by_wave *= period
     # The first row of the basis is 1: what it moves is the work itself.
     until[-1] = until[0] - edges * rate
     slopes = until[:, 1:] - until[:, :-1]
