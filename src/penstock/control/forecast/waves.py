@@ -68,8 +68,9 @@ def fit_waves(edges: Floats, works: Floats, fixed: float, period: float) -> tupl
 
 
 def _heaviness(guess: Floats) -> Floats:
-    mean = float(guess[0])
-    return np.minimum(np.maximum(guess[:-1] @ _BASIS, mean - _STEEPEST), mean + _STEEPEST)
+    mean = guess[0]
+    heaviness: Floats = np.minimum(np.maximum(guess[:-1] @ _BASIS, mean - _STEEPEST), mean + _STEEPEST)
+    return heaviness
 
 
 def _period(guess: Floats, period: float) -> float:
