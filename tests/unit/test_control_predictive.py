@@ -145,6 +145,16 @@ def test_a_bound_is_kept_by_most_batches_and_no_batch_is_larger_than_pays() -> N
     assert samples[-1].processing_s == pytest.approx(0.4, rel=0.4)
 
 
+def test_a_size_that_seems_enough_under_a_bound_is_tried_now_and_then() -> None:
+    controller = Predictive(Slo.parse("<= 1 s"), 100)
+    plant = LinearPlant(overhead_s=0.02, per_item_s=1e-5, noise=0.01)
+    decided = [decision for _, decision in closed_loop(controller, plant, 300)][-100:]
+    tried = [number for number, decision in enumerate(decided) if "to see whether more gains" in decision.reason]
+    assert 3 <= len(tried) <= 6
+    # A larger batch for one time, not for all that follow.
+    assert all(decided[number].size > 1.5 * decided[number + 1].size for number in tried if number < 99)
+
+
 def test_a_bound_is_used_where_that_pays() -> None:
     slo = Slo.parse("<= 1 s")
     plant = LinearPlant(overhead_s=0.2, per_item_s=1e-5, noise=0.03)

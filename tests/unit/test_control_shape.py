@@ -105,7 +105,7 @@ def test_jumps_explain_jumps_better_and_waves_explain_a_swing_better() -> None:
 def test_of_little_more_than_a_period_two_levels_are_not_believed() -> None:
     for periods, levels in ((1.3, False), (2.5, True)):
         edges, works = batches(STEPS, periods, noise=0.05)
-        shape, _ = found(cycle_module._fitted(edges, works, FIXED_S, PERIOD))
+        shape, _ = found(cycle_module._fitted(edges, works, FIXED_S, PERIOD, 0.05))
         assert (len(shape._places) < CELLS) is levels
 
 
@@ -154,10 +154,10 @@ def adopted(truth: Shape, periods: float, error_without: float = 0.3, noise: flo
 
 def test_a_load_that_jumps_is_foreseen_to_the_jump() -> None:
     cycle = adopted(STEPS, 4.05)
-    assert cycle.size_for(0.8) == pytest.approx(0.8 / 1e-5, rel=0.15)
+    assert cycle.size_for(1.0, 0.2) == pytest.approx(0.8 / 1e-5, rel=0.15)
     # Half of the work is before the jump, and the other half needs few items.
     before = 0.4 / 1e-5
-    across = cycle.size_for(0.8, ahead=4 * PERIOD + STEPS_RISE - before - cycle._place)
+    across = cycle.size_for(1.0, 0.2, ahead=4 * PERIOD + STEPS_RISE - before - cycle._place)
     assert across == pytest.approx(before + 0.4 / 2e-4, rel=0.15)
 
 
@@ -208,10 +208,59 @@ def test_a_cycle_that_has_ended_is_not_trusted_for_long() -> None:
 def test_a_lasting_error_becomes_one_of_the_whole_period() -> None:
     heavier = swing(1.2 * 2e-5)
     cycle = adopted(SWING, 3.0)
-    before = cycle.size_for(0.8)
+    before = cycle.size_for(1.0, 0.2)
     place = 3.0 * PERIOD
     for _ in range(5):
         size = heavier.size_for(0.8, place)
         cycle.learn(size, heavier.work(place, place + size), FIXED_S, 0.3)
         place += size
-    assert cycle.size_for(0.8, ahead=4 * PERIOD - place) < 0.95 * before
+    assert cycle.size_for(1.0, 0.2, ahead=4 * PERIOD - place) < 0.95 * before
+
+
+def disturbed(memory: float) -> Cycle:
+    """A cycle that has seen noise of 10%, of which so much lasts; its last batch took 20% too long."""
+    cycle, place, noise, random = Cycle(), 0.0, 0.0, np.random.default_rng(8)
+    while place < 12 * PERIOD or noise != 0.2:
+        last = place >= 12 * PERIOD
+        noise = 0.2 if last else memory * noise + float(random.normal(0.0, 0.1 * np.sqrt(1 - memory**2)))
+        size = SWING.size_for(0.8, place)
+        took_s = (FIXED_S + SWING.work(place, place + size)) * float(np.exp(noise))
+        cycle.learn(size, max(took_s - FIXED_S, 0.1), FIXED_S, 0.3, 0.1)
+        place += size
+    return cycle
+
+
+def test_half_of_the_last_noise_is_taken_out_of_the_next_batch_where_noise_lasts() -> None:
+    for memory, share in ((0.7, 0.5), (0.0, 0.0)):
+        cycle = disturbed(memory)
+        next_one, much_later = (cycle.size_for(1.0, FIXED_S, batches=batches) for batches in (1, 50))
+        place = cycle._place
+        took_s = [FIXED_S + SWING.work(place, place + size) for size in (next_one, much_later)]
+        assert took_s[0] / took_s[1] == pytest.approx(np.exp(-share * cycle._noise), rel=0.02)
+        assert cycle._noise == pytest.approx(0.2, abs=0.1)
+
+
+def test_one_batch_of_three_times_its_time_ends_the_trust_in_a_cycle() -> None:
+    cycle = adopted(SWING, 4.0, error_without=0.25)
+    assert cycle.trusted
+    size = cycle.size_for(1.0, FIXED_S)
+    cycle.learn(size, 4.0, FIXED_S, error_without=0.1)
+    assert not cycle.trusted
+
+
+def test_one_batch_that_no_forecast_met_ends_no_trust() -> None:
+    cycle = adopted(SWING, 4.0, error_without=0.25)
+    cycle.learn(cycle.size_for(1.0, FIXED_S), 4.0, FIXED_S, error_without=1.3)
+    assert cycle.trusted
+
+
+def test_waves_that_leave_only_noise_need_no_jumps(monkeypatch: pytest.MonkeyPatch) -> None:
+    edges, works = batches(SWING, 3.0, noise=0.05)
+
+    def refuse(*_: object) -> None:
+        raise AssertionError("nothing is left to explain")
+
+    monkeypatch.setattr(cycle_module, "fit_steps", refuse)
+    assert cycle_module._fitted(edges, works, FIXED_S, PERIOD, 0.05) is not None
+    with pytest.raises(AssertionError):
+        cycle_module._fitted(edges, works, FIXED_S, PERIOD, 0.005)

@@ -28,14 +28,16 @@ _MOST_LAG = 16
 _LAG_GAIN = 0.1
 _MISMATCH = 0.3
 _OBEYED, _EARLIER = 0.01, 1e-4
-# Where forecasts with and without cycles differ by less than so many standard deviations, it is noise; slow ones also
-# where they differ by less than this.
-_APART, _SLOWLY_APART = 1.5, 0.05
+# Where forecasts with and without a cycle differ by less than so many standard deviations, it is noise; with a slow
+# cycle, which the level follows nearly as well, by less than so many, or than this.
+_APART, _SLOWLY_APART, _LEAST_APART = 1.0, 1.5, 0.05
 # Where the level is in more doubt than this a batch is made smaller, down to a third.
 _UNSURE, _MOST_CARE = 0.3, math.log(3.0)
 # No size gives all of 1 / item as throughput; a batch whose fixed part is this share of it is large enough.
 _IN_REACH = 0.9
 _ENOUGH = 0.05
+# Now and then one that is larger by this factor is tried all the same, after so many.
+_LARGER, _SAME_SIZES = 2.0, 20
 # Only sizes that differ tell a fixed part apart: the first batches may grow.
 _TOLD_APART = 2
 # Some of the goal is always for items, also where the fixed part is beyond it.
@@ -120,7 +122,8 @@ class Predictive:
         self._mismatches = array("d", [0.0, *[_MISMATCH] * (_MOST_LAG - 1)])
         self._lag = 1
         self._rest = 0.0
-        self._beyond = 0
+        self._beyond = self._held = 0
+        self._enough = math.inf
         self._unvaried = self._unused = 0
         self._floor: Floor | None = None
         self._told = False
@@ -138,6 +141,7 @@ class Predictive:
         self._moved = not low / _ELSEWHERE < size < high * _ELSEWHERE
         self._raised = size > self._size
         self._size = size
+        self._enough = math.inf
         if self._decided:
             self._decided[-1] = size
 
@@ -257,12 +261,18 @@ class Predictive:
         why = ""
         if abs(self._level.slope) * self._lag > _WORTH_SAYING:
             why = f", moving by {math.expm1(self._level.slope):+.0%} a batch"
-        foreseen, period = self._foreseen(work, planned, extra)
+        foreseen, period = self._foreseen(goal, fixed, planned, extra)
         if foreseen is not None:
             planned, why = foreseen, f", in a cycle of {format_size(period)} items"
         if self.slo.kind is Kind.AT_MOST and fixed > 0 and len(self._decided) > _TOLD_APART:
-            enough = max(fixed / self._level.item * (1 / _ENOUGH - 1), self._size)
+            # After a trial, from the size before it.
+            before = self._size if self._held else min(self._size, self._enough)
+            self._enough = enough = max(fixed / self._level.item * (1 / _ENOUGH - 1), before)
             if planned > enough:
+                # Of sizes that are all the same nobody would ever learn that the fixed part is another.
+                self._held = (self._held + 1) % _SAME_SIZES
+                if not self._held:
+                    return min(planned, _LARGER * enough), f"{why}, to see whether more gains throughput"
                 return enough, f"{why}, more gains no throughput"
         return planned, why
 
@@ -277,21 +287,22 @@ class Predictive:
         span = size * self._overlap.count
         self._echo.learn(sample.size, own, extra, error, self._lag, span, item * span)
 
-    def _foreseen(self, work: float, planned: float, extra: float) -> tuple[float | None, float]:
+    def _foreseen(self, goal: float, fixed: float, planned: float, extra: float) -> tuple[float | None, float]:
         """The size by a cycle, if there is one and it says something else than the level; and its period."""
         if not self.cycles:
             return None, 0.0
         waiting = sum(self._decided[1 - self._lag :]) if self._lag > 1 else 0.0
         self._echo.foresee(waiting, planned)
-        apart = _APART * self._level.noise
-        cycle: Cycle | Echo = self._cycle
         if self._echo.trusted:
-            cycle, apart = self._echo, max(apart, _SLOWLY_APART)
-        if not cycle.trusted:
+            foreseen = self._echo.size_for(max(goal - fixed, _LEAST_SHARE * goal), waiting) - extra
+            apart, period = max(_SLOWLY_APART * self._level.noise, _LEAST_APART), self._echo.period
+        elif self._cycle.trusted:
+            foreseen = self._cycle.size_for(goal, fixed, waiting, self._lag) - extra
+            apart, period = _APART * self._level.noise, self._cycle.period
+        else:
             return None, 0.0
-        foreseen = cycle.size_for(work, waiting) - extra
         told = foreseen > 0 and abs(math.log(foreseen / planned)) > apart
-        return foreseen if told else None, cycle.period or 0.0
+        return foreseen if told else None, period or 0.0
 
     def _whole(self, planned: float) -> float:
         """A whole number, and what that leaves out is made up for by the next: overlapping batches share their time."""

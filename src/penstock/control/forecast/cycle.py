@@ -23,18 +23,25 @@ _REGULAR = 0.25
 # Crossings are known to a batch or two: periods around the mean interval, from which a fit finds its way.
 _AROUND = np.linspace(0.88, 1.12, 61)
 # A shape is learned from the last periods and what came just before; not again within so much of one.
-_LEARNED, _BEFORE, _AGAIN = 3.0, 0.2, 0.7
+_LEARNED, _BEFORE, _AGAIN = 4.0, 0.2, 0.7
 # Of little more than one period, as at first, two levels explain a swing as well as waves do: not before so many.
 _FOR_STEPS = 1.9
+# Waves that leave no more than so many variances of noise need no jumps.
+_EXPLAINED = 2.0
 # Fewer tell no shape of as many coefficients.
 _LEAST_BATCHES = 12
 # A forecast of what was seen already is better than one of what comes.
 _CAUTION = 1.5
 _LOSS_GAIN = 0.04
-# So many forecasts in a row beyond 30%, which were within it without the cycle: it has ended.
-_MISSES = 3
-_OFFSET_GAIN, _OFFSET_DECAY = 0.3, 0.8
-_MOST_OFFSET = 0.5
+# So many forecasts in a row beyond 30%, where the one without the cycle was less than half as far off: it has ended.
+# One that made a batch take three times as long is enough.
+_MISSES, _NEARER, _DANGEROUS = 3, 0.5, 1.1
+# So much of a batch's noise is felt in the next one, and no more noise than this is believed.
+_MEMORY, _MOST_NOISE = 0.5, 0.5
+# What is off everywhere is followed slowly, and forgotten.
+_OFFSET_GAIN, _OFFSET_DECAY = 0.1, 0.9
+# Some of the goal is always for items, also where the fixed part is beyond it.
+_LEAST_SHARE = 0.03
 # A batch that is so many times all before it leaves no digits for them.
 _SWALLOWS = 1e9
 
@@ -48,7 +55,8 @@ class Cycle:
     (`penstock.control.forecast.waves`) or as two levels (`penstock.control.forecast.steps`), whichever explains them
     better.
 
-    The forecast is used only while its errors are smaller than those without it.
+    The forecast is used only while its errors are smaller than those without it. Where noise lasts, half of what the
+    last batch was off by is taken out of the next: whether it does is seen from which forecast is better.
 
     >>> cycle = Cycle()
     >>> for batch in range(60):
@@ -56,8 +64,8 @@ class Cycle:
     ...     cycle.learn(100, work, fixed=0.0, error_without=0.3)
     >>> cycle.trusted and round(cycle.period, -1)
     1200.0
-    >>> round(cycle.size_for(100.0, ahead=250.0), -1), round(cycle.size_for(100.0, ahead=850.0), -1)
-    (40.0, 250.0)
+    >>> [round(cycle.size_for(100.0, fixed=0.0, ahead=ahead), -1) for ahead in (250.0, 850.0)]
+    [40.0, 250.0]
     """
 
     def __init__(self) -> None:
@@ -68,9 +76,10 @@ class Cycle:
         # Of the last batches: the logarithm of an item's work.
         self._heavy = array("d")
         self._crossings = Crossings()
-        self._loss = self._loss_without = 0.0
+        # Of its forecasts: with what is left of the last noise, without that, and without any cycle.
+        self._loss = self._loss_forgetting = self._loss_without = 0.0
         self._misses = 0
-        self._offset = 0.0
+        self._noise = self._offset = 0.0
 
     @property
     def period(self) -> float | None:
@@ -80,7 +89,7 @@ class Cycle:
     @property
     def trusted(self) -> bool:
         """Whether there is a period, and its forecasts are better than those without it."""
-        return self._shape is not None and self._loss < self._loss_without
+        return self._shape is not None and min(self._loss, self._loss_forgetting) < self._loss_without
 
     def learn(self, size: float, work: float, fixed: float, error_without: float, noise: float = 0.0) -> None:
         """One more batch; `error_without` is the error of the forecast that knows no cycle, as a logarithm.
@@ -103,30 +112,43 @@ class Cycle:
             return
         # Upwards somewhere within this batch, downwards about where it began: heavy batches are short.
         if self._crossings.add(self._heavy[-1], low, high, self._place - size / 2, self._place - size):
-            self._look_for_period(fixed)
+            self._look_for_period(fixed, noise)
 
-    def size_for(self, work: float, ahead: float = 0.0) -> float:
-        """How many items, after the `ahead` next ones, come to so much work; 0 where that is too far to tell."""
+    def size_for(self, goal: float, fixed: float, ahead: float = 0.0, batches: int = 1) -> float:
+        """How many items, after the `ahead` next ones, take the goal with the fixed time, so many batches from now.
+
+        0 where that is too far to tell.
+        """
         assert self._shape is not None
+        lasting = _MEMORY**batches * self._noise if self._noise_lasts else 0.0
+        work = max(goal * math.exp(-lasting) - fixed, _LEAST_SHARE * goal)
         return self._shape.size_for(work * math.exp(-self._offset), self._place + ahead - self._origin)
 
     def _compare(self, shape: Shape, size: float, work: float, fixed: float, error_without: float) -> None:
-        """Judge the forecast of a batch; an error that lasts is one of all cells."""
+        """Judge the forecast of a batch, with what is left of the last one's noise and without."""
         begin = self._place - self._origin
         forecast = shape.work(begin, begin + size) * math.exp(self._offset)
         if not 0 < forecast < math.inf:
             self._shape = None
             return
-        error = math.log((fixed + work) / (fixed + forecast))
-        self._loss += _LOSS_GAIN * (min(error * error, FARTHEST) - self._loss)
-        missed = error_without**2 < FARTHEST < error * error
+        noise = math.log((fixed + work) / (fixed + forecast))
+        fresh = noise - _MEMORY * self._noise
+        error = fresh if self._noise_lasts else noise
+        self._noise = min(max(noise, -_MOST_NOISE), _MOST_NOISE)
+        self._offset = _OFFSET_DECAY * (self._offset + _OFFSET_GAIN * self._noise)
+        self._loss += _LOSS_GAIN * (min(fresh * fresh, FARTHEST) - self._loss)
+        self._loss_forgetting += _LOSS_GAIN * (min(noise * noise, FARTHEST) - self._loss_forgetting)
+        missed = error * error > FARTHEST and abs(error_without) < _NEARER * abs(error)
         self._misses = self._misses + 1 if missed else 0
-        if self._misses >= _MISSES:
-            self._loss = max(self._loss, _CAUTION * self._loss_without)
-        moved = self._offset + _OFFSET_GAIN * min(max(error, -_MOST_OFFSET), _MOST_OFFSET)
-        self._offset = _OFFSET_DECAY * moved
+        if self._misses >= _MISSES or (missed and error > _DANGEROUS):
+            ended = _CAUTION * self._loss_without
+            self._loss, self._loss_forgetting = max(self._loss, ended), max(self._loss_forgetting, ended)
 
-    def _look_for_period(self, fixed: float) -> None:
+    @property
+    def _noise_lasts(self) -> bool:
+        return self._loss <= self._loss_forgetting
+
+    def _look_for_period(self, fixed: float, noise: float) -> None:
         """Adopt a period where the last intervals are alike, drop one that the last of them denies."""
         others = self._crossings.others
         intervals = np.diff(np.array(self._crossings.last))
@@ -144,10 +166,10 @@ class Cycle:
             if not other > 0 or abs(math.log(other / regular[0])) > _REGULAR:
                 return
             regular = np.array([(other + regular[0]) / 2])
-        self._adopt(float(regular.mean()), float(regular.sum()), fixed)
+        self._adopt(float(regular.mean()), float(regular.sum()), fixed, noise)
 
-    def _adopt(self, period: float, regular: float, fixed: float) -> None:
-        """Learn the shape of a period from the batches that were `regular`, the last three periods at most."""
+    def _adopt(self, period: float, regular: float, fixed: float, noise: float) -> None:
+        """Learn the shape of a period from the batches that were `regular`, the last four periods at most."""
         edges = sums(np.array(self._sizes))
         edges -= edges[-1]
         works = np.array(self._works)
@@ -156,18 +178,20 @@ class Cycle:
             return
         # What absurd sizes make of it is refused.
         with np.errstate(all="ignore"):
-            found = _fitted(edges[first:], works[first:], fixed, _refined(edges, works, period))
+            found = _fitted(edges[first:], works[first:], fixed, _refined(edges, works, period), noise)
         if found is None:
             return
         if self._shape is None:
-            self._loss, self._misses, self._offset = _CAUTION * found[1], 0, 0.0
+            self._loss = self._loss_forgetting = _CAUTION * found[1]
+            self._misses, self._noise, self._offset = 0, 0.0, 0.0
         self._shape, self._origin = found[0], self._place
 
 
-def _fitted(edges: Floats, works: Floats, fixed: float, period: float) -> tuple[Shape, float] | None:
+def _fitted(edges: Floats, works: Floats, fixed: float, period: float, noise: float) -> tuple[Shape, float] | None:
     """The shape that explains the batches best."""
     swing = fit_waves(edges, works, fixed, period)
-    if -edges[0] < _FOR_STEPS * period:
+    explained = swing is not None and swing[1] < _EXPLAINED * noise * noise
+    if explained or -edges[0] < _FOR_STEPS * period:
         return swing
     jumps = fit_steps(edges, works, fixed, period, math.inf if swing is None else swing[1])
     return min((each for each in (jumps, swing) if each is not None), key=lambda each: each[1], default=None)
