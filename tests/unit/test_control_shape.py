@@ -105,7 +105,7 @@ def test_jumps_explain_jumps_better_and_waves_explain_a_swing_better() -> None:
 def test_of_little_more_than_a_period_two_levels_are_not_believed() -> None:
     for periods, levels in ((1.3, False), (2.5, True)):
         edges, works = batches(STEPS, periods, noise=0.05)
-        shape, _ = found(cycle_module._fitted(edges, works, FIXED_S, PERIOD, 0.05))
+        shape, _ = found(cycle_module._fitted(edges, works, FIXED_S, PERIOD))
         assert (len(shape._places) < CELLS) is levels
 
 
@@ -252,15 +252,3 @@ def test_one_batch_that_no_forecast_met_ends_no_trust() -> None:
     cycle = adopted(SWING, 4.0, error_without=0.25)
     cycle.learn(cycle.size_for(1.0, FIXED_S), 4.0, FIXED_S, error_without=1.3)
     assert cycle.trusted
-
-
-def test_waves_that_leave_only_noise_need_no_jumps(monkeypatch: pytest.MonkeyPatch) -> None:
-    edges, works = batches(SWING, 3.0, noise=0.05)
-
-    def refuse(*_: object) -> None:
-        raise AssertionError("nothing is left to explain")
-
-    monkeypatch.setattr(cycle_module, "fit_steps", refuse)
-    assert cycle_module._fitted(edges, works, FIXED_S, PERIOD, 0.05) is not None
-    with pytest.raises(AssertionError):
-        cycle_module._fitted(edges, works, FIXED_S, PERIOD, 0.005)

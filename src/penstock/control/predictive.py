@@ -36,8 +36,6 @@ _UNSURE, _MOST_CARE = 0.3, math.log(3.0)
 # No size gives all of 1 / item as throughput; a batch whose fixed part is this share of it is large enough.
 _IN_REACH = 0.9
 _ENOUGH = 0.05
-# Now and then one that is larger by this factor is tried all the same, after so many.
-_LARGER, _SAME_SIZES = 2.0, 20
 # Only sizes that differ tell a fixed part apart: the first batches may grow.
 _TOLD_APART = 2
 # Some of the goal is always for items, also where the fixed part is beyond it.
@@ -122,8 +120,7 @@ class Predictive:
         self._mismatches = array("d", [0.0, *[_MISMATCH] * (_MOST_LAG - 1)])
         self._lag = 1
         self._rest = 0.0
-        self._beyond = self._held = 0
-        self._enough = math.inf
+        self._beyond = 0
         self._unvaried = self._unused = 0
         self._floor: Floor | None = None
         self._told = False
@@ -141,7 +138,6 @@ class Predictive:
         self._moved = not low / _ELSEWHERE < size < high * _ELSEWHERE
         self._raised = size > self._size
         self._size = size
-        self._enough = math.inf
         if self._decided:
             self._decided[-1] = size
 
@@ -265,16 +261,19 @@ class Predictive:
         if foreseen is not None:
             planned, why = foreseen, f", in a cycle of {format_size(period)} items"
         if self.slo.kind is Kind.AT_MOST and fixed > 0 and len(self._decided) > _TOLD_APART:
-            # After a trial, from the size before it.
-            before = self._size if self._held else min(self._size, self._enough)
-            self._enough = enough = max(fixed / self._level.item * (1 / _ENOUGH - 1), before)
+            enough = max(self._most_fixed() / self._level.item * (1 / _ENOUGH - 1), self._size)
             if planned > enough:
-                # Of sizes that are all the same nobody would ever learn that the fixed part is another.
-                self._held = (self._held + 1) % _SAME_SIZES
-                if not self._held:
-                    return min(planned, _LARGER * enough), f"{why}, to see whether more gains throughput"
                 return enough, f"{why}, more gains no throughput"
         return planned, why
+
+    def _most_fixed(self) -> float:
+        """The longest fixed part that batches have not ruled out.
+
+        With the likeliest, a size that is wrongly taken for large enough would stay: sizes that are all the same tell
+        nothing about the fixed part.
+        """
+        assert self._overhead is not None
+        return self._overhead.at_most(self._level.noise)
 
     def _learn_cycles(self, sample: BatchSample, size: float, took: float, fixed: float, extra: float) -> None:
         """Quick cycles go by what is seen at once; slow ones by the batch alone, where several overlap."""

@@ -26,8 +26,6 @@ _AROUND = np.linspace(0.88, 1.12, 61)
 _LEARNED, _BEFORE, _AGAIN = 4.0, 0.2, 0.7
 # Of little more than one period, as at first, two levels explain a swing as well as waves do: not before so many.
 _FOR_STEPS = 1.9
-# Waves that leave no more than so many variances of noise need no jumps.
-_EXPLAINED = 2.0
 # Fewer tell no shape of as many coefficients.
 _LEAST_BATCHES = 12
 # A forecast of what was seen already is better than one of what comes.
@@ -112,13 +110,10 @@ class Cycle:
             return
         # Upwards somewhere within this batch, downwards about where it began: heavy batches are short.
         if self._crossings.add(self._heavy[-1], low, high, self._place - size / 2, self._place - size):
-            self._look_for_period(fixed, noise)
+            self._look_for_period(fixed)
 
     def size_for(self, goal: float, fixed: float, ahead: float = 0.0, batches: int = 1) -> float:
-        """How many items, after the `ahead` next ones, take the goal with the fixed time, so many batches from now.
-
-        0 where that is too far to tell.
-        """
+        """How many items, after the `ahead` next ones, take the goal with the fixed time, so many batches from now."""
         assert self._shape is not None
         lasting = _MEMORY**batches * self._noise if self._noise_lasts else 0.0
         work = max(goal * math.exp(-lasting) - fixed, _LEAST_SHARE * goal)
@@ -140,15 +135,15 @@ class Cycle:
         self._loss_forgetting += _LOSS_GAIN * (min(noise * noise, FARTHEST) - self._loss_forgetting)
         missed = error * error > FARTHEST and abs(error_without) < _NEARER * abs(error)
         self._misses = self._misses + 1 if missed else 0
-        if self._misses >= _MISSES or (missed and error > _DANGEROUS):
+        if self._misses >= _MISSES or (missed and noise > _DANGEROUS):
             ended = _CAUTION * self._loss_without
             self._loss, self._loss_forgetting = max(self._loss, ended), max(self._loss_forgetting, ended)
 
     @property
     def _noise_lasts(self) -> bool:
-        return self._loss <= self._loss_forgetting
+        return self._loss < self._loss_forgetting
 
-    def _look_for_period(self, fixed: float, noise: float) -> None:
+    def _look_for_period(self, fixed: float) -> None:
         """Adopt a period where the last intervals are alike, drop one that the last of them denies."""
         others = self._crossings.others
         intervals = np.diff(np.array(self._crossings.last))
@@ -166,9 +161,9 @@ class Cycle:
             if not other > 0 or abs(math.log(other / regular[0])) > _REGULAR:
                 return
             regular = np.array([(other + regular[0]) / 2])
-        self._adopt(float(regular.mean()), float(regular.sum()), fixed, noise)
+        self._adopt(float(regular.mean()), float(regular.sum()), fixed)
 
-    def _adopt(self, period: float, regular: float, fixed: float, noise: float) -> None:
+    def _adopt(self, period: float, regular: float, fixed: float) -> None:
         """Learn the shape of a period from the batches that were `regular`, the last four periods at most."""
         edges = sums(np.array(self._sizes))
         edges -= edges[-1]
@@ -178,7 +173,7 @@ class Cycle:
             return
         # What absurd sizes make of it is refused.
         with np.errstate(all="ignore"):
-            found = _fitted(edges[first:], works[first:], fixed, _refined(edges, works, period), noise)
+            found = _fitted(edges[first:], works[first:], fixed, _refined(edges, works, period))
         if found is None:
             return
         if self._shape is None:
@@ -187,11 +182,10 @@ class Cycle:
         self._shape, self._origin = found[0], self._place
 
 
-def _fitted(edges: Floats, works: Floats, fixed: float, period: float, noise: float) -> tuple[Shape, float] | None:
+def _fitted(edges: Floats, works: Floats, fixed: float, period: float) -> tuple[Shape, float] | None:
     """The shape that explains the batches best."""
     swing = fit_waves(edges, works, fixed, period)
-    explained = swing is not None and swing[1] < _EXPLAINED * noise * noise
-    if explained or -edges[0] < _FOR_STEPS * period:
+    if -edges[0] < _FOR_STEPS * period:
         return swing
     jumps = fit_steps(edges, works, fixed, period, math.inf if swing is None else swing[1])
     return min((each for each in (jumps, swing) if each is not None), key=lambda each: each[1], default=None)

@@ -28,6 +28,8 @@ _FARTHEST, _DEVIATIONS, _LEAST_NOISE = 1.0, 3.0, 0.033
 _LEAST_SHARE = 0.05
 # What speaks against extra items before anything is known.
 _HANDICAP = 0.3
+# A guess whose losses are more than so many variances of noise beyond the best one's is ruled out.
+_IN_DOUBT = 4.0
 
 
 class Overhead:
@@ -103,10 +105,18 @@ class Overhead:
             self._slopes += _TREND * seen
         self._believe(overlap)
 
+    def at_most(self, noise: float) -> float:
+        """The longest fixed part that is not ruled out, by batches whose value has so much noise, as a share of it."""
+        losses = self._losses[: self._possible()]
+        return float(self._shares[np.flatnonzero(losses <= losses.min() + _IN_DOUBT * noise * noise)[-1]])
+
+    def _possible(self) -> int:
+        """So many guesses are no longer than the shortest batch."""
+        return max(bisect_right(self._shares, _SHORTER * self._shortest), 1)
+
     def _believe(self, overlap: bool) -> None:
         """The best guess, of those that are possible."""
-        possible = bisect_right(self._shares, _SHORTER * self._shortest)
-        best = int(self._losses[: max(possible, 1)].argmin())
+        best = int(self._losses[: self._possible()].argmin())
         if overlap:
             count = len(self._shares)
             other = count + int(self._losses[count:].argmin())
