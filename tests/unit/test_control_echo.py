@@ -41,7 +41,7 @@ def teach(
         size = 100 / load(place)
         time = load(place + size / 2) * (size + EXTRA) * math.exp(source.gauss(0.0, noise))
         echo.foresee(0.0, size)
-        echo.learn(size, time, extra, without, 1, size, time * size / (size + extra))
+        echo.learn(size, time, extra, without, 1)
         place += size
 
 
@@ -83,7 +83,7 @@ def test_noise_is_no_cycle(seed: int) -> None:
     for _ in range(3000):
         time = 100 * math.exp(source.gauss(0.0, 0.14))
         echo.foresee(0.0, 100.0)
-        echo.learn(100.0, time, 0.0, math.log(time / 100), 1, 100.0, time)
+        echo.learn(100.0, time, 0.0, math.log(time / 100), 1)
     assert not echo.trusted
 
 
@@ -111,6 +111,6 @@ def test_in_a_queue_what_a_batch_has_beside_its_items_may_grow_with_them() -> No
     for number in range(4000):
         item = 10 ** math.sin(number / 300)
         size = max(round(30 / item * math.exp(source.gauss(0.0, 0.2))), 1)
-        overhead.learn(size, item * (size + 8) * 0.01 * math.exp(source.gauss(0.0, 0.02)), overlap=True, noise=0.02)
+        overhead.learn(size, item * (size + 8) * 0.01 * math.exp(source.gauss(0.0, 0.02)), in_queue=True)
     assert overhead.fixed == 0.0
     assert 8 / 1.5 < overhead.extra < 8 * 1.5

@@ -300,8 +300,8 @@ def test_a_fixed_part_is_ruled_out_only_by_sizes_that_differ() -> None:
     for number in range(40):
         for overhead, size in ((alike, 500), (differing, (200, 700)[number % 2])):
             overhead.learn(size, 0.1 + 0.001 * size)
-    assert differing.fixed == differing.at_most(0.05) == 0.1
-    assert alike.at_most(0.05) > 0.4
+    assert differing.fixed == differing.most(1.0, 0.05) == 0.1
+    assert alike.most(1.0, 0.05) > 0.4
 
 
 @pytest.mark.parametrize("most", [100, 200])

@@ -13,7 +13,7 @@ from penstock.control.forecast.cycle import Cycle
 from penstock.control.forecast.echo import Echo
 from penstock.control.forecast.level import Level, News
 from penstock.control.forecast.overhead import Overhead
-from penstock.control.forecast.overlap import Overlap
+from penstock.control.forecast.pipeline import Pipeline
 from penstock.control.reading import keep, measure_name, shown, usable_value
 from penstock.control.size import check_size, clamp, format_change, format_size
 from penstock.sample import BatchSample, Decision
@@ -22,7 +22,7 @@ from penstock.slo import Kind, Metric, Slo
 # How many standard deviations of noise a bound is kept away from: 95% of batches within it.
 _SPARE = 1.645
 # A batch is at most so many times the largest of the last ones: what nobody has seen may not be as foreseen.
-_GROWTH = 4.0
+_GROWTH, _RECENT = 4.0, 32
 # Lateness of samples, in batches: up to so many; how fast it is learned; no two sizes differ by more than this there.
 _MOST_LAG = 16
 _LAG_GAIN = 0.1
@@ -77,8 +77,8 @@ class Predictive:
     A throughput is solved for in the same model, without trends and cycles.
 
     Samples may come late: how late is seen from which decision a batch obeyed, and the forecast reaches as far ahead.
-    Batches may overlap: a batch then counts as large as those that left during its stay, on average, and sizes are
-    whole numbers, each of which makes up for the rounding of the one before.
+    Batches may overlap in a pipeline: asked as each is admitted (`admit`), it sizes the batch for what is on its way
+    (`penstock.control.forecast.pipeline`).
 
     `changes` (that start the level anew), `recall` (of levels known from before, so that a spike that has passed costs
     one batch), `trends` and `cycles` can be switched off, to see what each is worth.
@@ -113,13 +113,15 @@ class Predictive:
         self._level = Level(trends, recall, changes)
         self._cycle = Cycle()
         self._echo = Echo()
-        self._overlap = Overlap()
+        # Of batches that are on their way together, from when somebody asks as each is admitted.
+        self._pipeline: Pipeline | None = None
+        self._waited_s = 0.0
+        self._sizes = array("d")
         # Of the last decisions: their sizes, and what an item would have taken without a cycle.
         self._decided = array("d")
         self._expected = array("d")
         self._mismatches = array("d", [0.0, *[_MISMATCH] * (_MOST_LAG - 1)])
         self._lag = 1
-        self._rest = 0.0
         self._beyond = 0
         self._unvaried = self._unused = 0
         self._floor: Floor | None = None
@@ -143,45 +145,46 @@ class Predictive:
 
     def decide(self, sample: BatchSample) -> Decision:
         """Learn from a usable sample and solve; keep the size on any other."""
+        if self._pipeline is not None:
+            self._leave(self._pipeline, sample)
         value = usable_value(self.slo, sample)
         if value is None:
             return keep(self.size, sample)
+        if self._pipeline is not None and self._pipeline.depth:
+            measured = f"{measure_name(self.slo)} {self.slo.format_value(value)}"
+            return Decision(self._size, f"{measured}; sizes are decided as batches are admitted")
         rate = self.slo.metric is Metric.THROUGHPUT
         took = clamp(sample.processing_s if rate else value, *_TIMES_S)
         sample = sample if _SIZES[0] <= sample.size <= _SIZES[1] else replace(sample, size=clamp(sample.size, *_SIZES))
         if self._overhead is None:
             # A throughput has no time of its own to measure others by: that of the first batch is one.
             self._overhead = Overhead(took if rate else self.slo.aim)
-        size = self._overlap.learn(sample, took)
+        self._sizes.append(sample.size)
+        del self._sizes[:-_RECENT]
         # The size of a batch that took all there was is no decision's.
         if sample.backlog != 0:
             self._find_lag(sample.size)
-        if not self._overlap.unusual:
-            self._overhead.learn(size, took, self._overlap.overlaps, self._level.noise)
+        self._overhead.learn(sample.size, took)
         fixed = self._overhead.fixed
-        extra = 0.0 if rate else self._overhead.extra
         if self._moved:
             self._level.start_over()
             self._moved = False
-        news = News.EXPECTED
-        # A batch seems lighter than it is where many leave at once.
-        if not self._overlap.unusual or took > fixed + (size + extra) * self._level.item:
-            news = self._level.learn(size + extra, took, fixed, self._lag if self._overlap.overlaps else 1)
+        news = self._level.learn(sample.size, took, fixed)
         if self.cycles and not rate:
-            self._learn_cycles(sample, size, took, fixed, extra)
+            self._learn_cycles(sample.size, max(took - fixed, _LEAST_SHARE * took), fixed)
         before = self._before = self._size
         if rate:
             planned, why = self._for_rate(sample, value, self._overhead)
         else:
-            planned, why = self._for_latency(fixed, extra)
+            planned, why = self._for_latency(fixed)
             self._see_reach(sample, value, fixed, planned)
             if self._floor is not None and self._floor.size > planned:
                 because = "to see whether more take longer" if self._floor.trying else "as fewer take about as long"
                 planned, why = self._floor.size, f"{why}, {because}"
-        most = max(_GROWTH * max(self._overlap.sizes), before)
+        most = max(_GROWTH * max(self._sizes), before)
         if news is not News.RETURNED and planned > most:
             planned = most
-        self._size = clamp(self._whole(planned) if self._overlap.overlaps else planned)
+        self._size = clamp(planned)
         self._decided.append(self._size)
         del self._decided[:-_MOST_LAG]
         believed = f"{shown(fixed)} + {shown(self._level.item)} an item"
@@ -189,10 +192,51 @@ class Predictive:
         measured = f"{measure_name(self.slo)} {self.slo.format_value(value)}"
         return Decision(self._size, f"{measured}; {changes}{believed}{why}: {format_change(before, self._size)}")
 
+    def admit(self, at_s: float) -> Decision | None:
+        """The size of a batch that is admitted now, while others are on their way; None where it is the last one's.
+
+        To be asked for every batch of a pipeline in which batches overlap, and for none elsewhere.
+        """
+        if self.slo.metric is Metric.THROUGHPUT:
+            return None
+        if self._pipeline is None:
+            self._pipeline = Pipeline(self.slo.aim, self.cycles)
+        pipeline, before = self._pipeline, self._size
+        planned = pipeline.admit(at_s, *self._goal_and_most(pipeline))
+        if planned is None:
+            pipeline.add(at_s, max(round(self._size), 1))
+            return None
+        # Others on their way have the rest of it: a whole number.
+        self._size = clamp(float(round(planned)))
+        pipeline.add(at_s, self._size)
+        believed = f"{shown(pipeline.overhead.fixed)} + {shown(pipeline.lines.item(0.0))} an item in the slowest stage"
+        period = pipeline.period
+        cycle = "" if period is None else f", in a cycle of {format_size(period)} items"
+        return Decision(self._size, f"{believed}{cycle}: {format_change(before, self._size)}")
+
     def news(self) -> str | None:
         """What to tell the user since the last call: once, that no size can meet the objective."""
         news, self._news = self._news, None
         return news
+
+    def _leave(self, pipeline: Pipeline, sample: BatchSample) -> None:
+        """A batch has left the pipeline, whether it teaches anything else or not."""
+        self._waited_s = sample.wait_s or 0.0
+        if sample.started_s is not None and math.isfinite(sample.started_s + sample.processing_s):
+            pipeline.left(sample.started_s + sample.processing_s, clamp(sample.size, *_SIZES))
+
+    def _goal_and_most(self, pipeline: Pipeline) -> tuple[float, float]:
+        """The latency of a batch in a pipeline, and a size beyond which it gains nothing."""
+        goal, most = self.slo.aim, math.inf
+        if self.slo.metric is Metric.END_TO_END:
+            goal = max(goal - self._waited_s, _LEAST_SHARE * goal)
+        if self.slo.kind is Kind.AT_MOST and pipeline.lines.started:
+            noise = pipeline.lines.noise
+            goal = min(goal, self.slo.target * math.exp(-_SPARE * noise))
+            if pipeline.overhead.varied >= _FIRST:
+                beside = pipeline.overhead.most(pipeline.lines.item(0.0), noise, in_queue=True)
+                most = max(beside * (1 / _ENOUGH - 1), self._size)
+        return goal, most
 
     def _see_reach(self, sample: BatchSample, value: float, fixed: float, planned: float) -> None:
         """Find out what small batches leave open: whether items are heavy, or the fixed time is all there is.
@@ -214,7 +258,7 @@ class Predictive:
             known = self._floor.learn(sample.size, took_s, in_time=value <= _NEARLY * self.slo.high)
             if not known or self._unused >= _MOST_UNUSED:
                 self._floor, self._unvaried, self._unused = None, 0, 0
-        elif self._unvaried >= _UNVARIED and not self._overlap.overlaps:
+        elif self._unvaried >= _UNVARIED:
             self._floor = Floor(sample.size)
         if self._beyond >= _BEYOND_REACH and not self._told:
             self._told = True
@@ -240,7 +284,7 @@ class Predictive:
         proportion = sample.size * self.slo.aim / value
         return (max if value < self.slo.aim else min)(proportion, self._size), ""
 
-    def _for_latency(self, fixed: float, extra: float) -> tuple[float, str]:
+    def _for_latency(self, fixed: float) -> tuple[float, str]:
         goal = self.slo.aim
         # Where little is known, a batch that is too small costs less than one that is too large.
         care = clamp(self._level.doubt - _UNSURE, 0.0, _MOST_CARE)
@@ -253,61 +297,46 @@ class Predictive:
         work = max(goal - fixed, _LEAST_SHARE * goal)
         self._expected.append(work / solved)
         del self._expected[:-_MOST_LAG]
-        planned = max(solved * math.exp(-care) - extra, _LEAST_SIZE)
+        planned = max(solved * math.exp(-care), _LEAST_SIZE)
         why = ""
         if abs(self._level.slope) * self._lag > _WORTH_SAYING:
             why = f", moving by {math.expm1(self._level.slope):+.0%} a batch"
-        foreseen, period = self._foreseen(goal, fixed, planned, extra)
+        foreseen, period = self._foreseen(goal, fixed, planned)
         if foreseen is not None:
             planned, why = foreseen, f", in a cycle of {format_size(period)} items"
         if self.slo.kind is Kind.AT_MOST and fixed > 0 and len(self._decided) > _TOLD_APART:
-            enough = max(self._most_fixed() / self._level.item * (1 / _ENOUGH - 1), self._size)
+            assert self._overhead is not None
+            # With the likeliest, a size that is wrongly taken for enough would stay: sizes that are all the same tell
+            # nothing about the fixed part.
+            most = self._overhead.most(self._level.item, self._level.noise)
+            enough = max(most * (1 / _ENOUGH - 1), self._size)
             if planned > enough:
                 return enough, f"{why}, more gains no throughput"
         return planned, why
 
-    def _most_fixed(self) -> float:
-        """The longest fixed part that batches have not ruled out.
-
-        With the likeliest, a size that is wrongly taken for large enough would stay: sizes that are all the same tell
-        nothing about the fixed part.
-        """
-        assert self._overhead is not None
-        return self._overhead.at_most(self._level.noise)
-
-    def _learn_cycles(self, sample: BatchSample, size: float, took: float, fixed: float, extra: float) -> None:
-        """Quick cycles go by what is seen at once; slow ones by the batch alone, where several overlap."""
-        item = max(took - fixed, _LEAST_SHARE * took) / (size + extra)
-        self._cycle.learn(sample.size, item * sample.size, fixed, self._level.error, self._level.noise)
-        own = max(self._overlap.own(took) - fixed, _LEAST_SHARE * took)
+    def _learn_cycles(self, size: float, work: float, fixed: float) -> None:
+        self._cycle.learn(size, work, fixed, self._level.error, self._level.noise)
         error = self._level.error
         if len(self._expected) >= self._lag:
-            error = math.log(own / ((sample.size + extra) * self._expected[-self._lag]))
-        span = size * self._overlap.count
-        self._echo.learn(sample.size, own, extra, error, self._lag, span, item * span)
+            error = math.log(work / (size * self._expected[-self._lag]))
+        self._echo.learn(size, work, 0.0, error, self._lag)
 
-    def _foreseen(self, goal: float, fixed: float, planned: float, extra: float) -> tuple[float | None, float]:
+    def _foreseen(self, goal: float, fixed: float, planned: float) -> tuple[float | None, float]:
         """The size by a cycle, if there is one and it says something else than the level; and its period."""
         if not self.cycles:
             return None, 0.0
         waiting = sum(self._decided[1 - self._lag :]) if self._lag > 1 else 0.0
         self._echo.foresee(waiting, planned)
         if self._echo.trusted:
-            foreseen = self._echo.size_for(max(goal - fixed, _LEAST_SHARE * goal), waiting) - extra
+            foreseen = self._echo.size_for(max(goal - fixed, _LEAST_SHARE * goal), waiting)
             apart, period = max(_SLOWLY_APART * self._level.noise, _LEAST_APART), self._echo.period
         elif self._cycle.trusted:
-            foreseen = self._cycle.size_for(goal, fixed, waiting, self._lag) - extra
+            foreseen = self._cycle.size_for(goal, fixed, waiting, self._lag)
             apart, period = _APART * self._level.noise, self._cycle.period
         else:
             return None, 0.0
         told = foreseen > 0 and abs(math.log(foreseen / planned)) > apart
         return foreseen if told else None, period or 0.0
-
-    def _whole(self, planned: float) -> float:
-        """A whole number, and what that leaves out is made up for by the next: overlapping batches share their time."""
-        whole = max(math.floor(planned + self._rest + 0.5), 1)
-        self._rest = clamp(planned + self._rest - whole, -0.5, 0.5)
-        return float(whole)
 
     def _find_lag(self, size: float) -> None:
         """How many decisions ago this batch's size was decided: where sizes agree best, of late."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Protocol
 
 from penstock.sample import BatchSample, Decision
@@ -17,6 +18,9 @@ class Controller(Protocol):
     One that has to tell the user something, and not with every batch, may offer `news() -> str | None`: the loop asks
     after each decision, and what is answered is told once.
 
+    One that can size a batch for those that are on their way with it may offer `admit(at_s) -> Decision | None`. It is
+    asked where batches overlap, which Spark's do not: with the time, as each batch is admitted; None keeps the size.
+
     A registered controller is constructed as `Cls(slo, size, **settings)`. `penstock.testing.contract` checks all this.
     """
 
@@ -25,6 +29,12 @@ class Controller(Protocol):
     def decide(self, sample: BatchSample) -> Decision:
         """The size for the next batches, and why."""
         ...
+
+
+def asked_at_admission(controller: Controller) -> Callable[[float], Decision | None] | None:
+    """What to ask as each batch of a pipeline is admitted; None for a controller that has nothing to say then."""
+    ask = getattr(controller, "admit", None)
+    return ask if callable(ask) else None
 
 
 def news_of(controller: Controller) -> str | None:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penstock.control import registry
-from penstock.control.protocol import Controller
+from penstock.control.protocol import Controller, asked_at_admission
 from penstock.errors import BadInputError
 from penstock.metrics import SloMetrics
 from penstock.patterns.arrivals import Saturated, parse_arrivals
@@ -231,6 +231,8 @@ def _run_controller(prepared: Prepared, watch: Watch | None) -> tuple[list[int],
     times, shares = plant.times, plant.shares
     leave, starts = [0.0] * len(shares), [0.0] * (len(shares) * plant.places)
     controller = prepared.controller()
+    # A pipeline's source asks as it admits a batch; a query on Spark obeys what was decided before.
+    ask = asked_at_admission(controller) if len(shares) > 1 else None
     decision = Decision(controller.size, "first size")
     samples: list[BatchSample] = []
     counts: list[int] = []
@@ -251,6 +253,8 @@ def _run_controller(prepared: Prepared, watch: Watch | None) -> tuple[list[int],
             while seen < total and arrival[seen] <= now_s:
                 seen += 1
             seen_to = seen
+        if ask is not None:
+            decision = ask(now_s) or decision
         items = int(decision.size + 0.5) if sums is None else _within(sums, at, decision.size)
         items = min(max(items, 1), seen_to - at)
         cost = depth[at + items] - depth[at]

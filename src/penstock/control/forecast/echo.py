@@ -13,6 +13,8 @@ from penstock.control.forecast.shape import FARTHEST, Floats, Shape, sums
 # So many stretches are remembered, each of at least this share of the largest batch, which is forgotten more slowly.
 _STRETCHES, _SHARE = 1024, 0.5
 _FADE = _SHARE / _STRETCHES
+# One batch of many times the others does not count for as much as it is.
+_RISE = 0.1
 # Extremes of so many stretches say what is high and what is low. A range of less, as a logarithm, is no swing.
 _RECENT, _LEAST_RANGE = 300, 0.35
 # A period is at least so many of the largest batches, and so many of any size; shorter ones are for
@@ -59,7 +61,7 @@ class Echo:
     ...     item = math.exp(math.sin(2 * math.pi * batch / 300))
     ...     if echo.period:
     ...         echo.foresee(ahead=0.0, items=100.0)
-    ...     echo.learn(100.0, 100 * item, extra=0.0, error_without=0.2, lag=1, span=100.0, work=100 * item)
+    ...     echo.learn(100.0, 100 * item, extra=0.0, error_without=0.2, lag=1)
     >>> echo.trusted and round(echo.period, -2), round(echo.size_for(100.0, ahead=7500.0), -1)
     (30000.0, 40.0)
     """
@@ -91,21 +93,20 @@ class Echo:
         enough = self._loss_without * (1.0 if self._was_trusted else _CLEARLY)
         return self._shape is not None and self._loss < enough
 
-    def learn(
-        self, size: float, time: float, extra: float, error_without: float, lag: int, span: float, work: float
-    ) -> None:
+    def learn(self, size: float, time: float, extra: float, error_without: float, lag: int | None) -> None:
         """One more batch and the time of its items, as if it had `extra` more of them.
 
-        `error_without` is the error, as a logarithm, of the forecast without a cycle, `lag` decisions ago; `span` items
-        up to the end of this batch took `work`, which is less noisy than the one batch where several overlap.
+        `error_without` is the error, as a logarithm, of the forecast without a cycle, `lag` decisions ago; with no lag
+        there was none.
         """
-        self._largest = max(size, self._largest - _FADE * size)
+        more = size - self._largest
+        self._largest += _RISE * more if more > 0 and self._closed else max(more, -_FADE * size)
         per_period = size / (self.period or _USUAL_PERIOD * self._largest)
         gain = 1 - math.exp(-_LOSS_GAIN * per_period)
         self._loss_without += gain * (min(error_without**2, FARTHEST) - self._loss_without)
         if self._shape is not None:
             self._judge(math.log(time / (size + extra)), gain, error_without, lag)
-            self._follow(self._shape, size, span, work)
+            self._follow(self._shape, size, time * size / (size + extra))
         self._was_trusted = self.trusted
         if extra != self._extra:
             self._extra = extra
@@ -121,6 +122,12 @@ class Echo:
         assert self._shape is not None
         return self._shape.size_for(work * math.exp(-self._offset), self._place + ahead - self._origin)
 
+    def item(self, ahead: float, items: float) -> float:
+        """What one of so many items, after the `ahead` next ones, will take."""
+        assert self._shape is not None
+        begin = self._place + ahead - self._origin
+        return self._shape.work(begin, begin + items) / items * math.exp(self._offset)
+
     def foresee(self, ahead: float, items: float) -> None:
         """Note what one of so many items, after the `ahead` next ones, will take: to be judged when it is known."""
         if self._shape is None:
@@ -133,16 +140,16 @@ class Echo:
         self._foreseen.append(math.log(work / items) + self._offset)
         del self._foreseen[:-_LATEST]
 
-    def _judge(self, seen: float, gain: float, error_without: float, lag: int) -> None:
-        error = seen - self._foreseen[-lag] if len(self._foreseen) >= lag else error_without
+    def _judge(self, seen: float, gain: float, error_without: float, lag: int | None) -> None:
+        error = error_without if lag is None or len(self._foreseen) < lag else seen - self._foreseen[-lag]
         self._loss += gain * (min(error * error, FARTHEST) - self._loss)
         self._misses = self._misses + 1 if error_without**2 < FARTHEST < error * error else 0
         if self._misses >= _MISSES:
             self._loss = max(self._loss, _ENDED * self._loss_without)
 
-    def _follow(self, shape: Shape, size: float, span: float, work: float) -> None:
-        end = self._place + size - self._origin
-        foreseen = shape.work(end - span, end)
+    def _follow(self, shape: Shape, size: float, work: float) -> None:
+        begin = self._place - self._origin
+        foreseen = shape.work(begin, begin + size)
         if foreseen > 0:
             off = math.log(work / foreseen) - self._offset
             # More than that is not off everywhere: it is a jump that came a batch sooner or later.

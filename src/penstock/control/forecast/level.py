@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from array import array
 from enum import StrEnum
 from math import exp, inf, log, sqrt
 from typing import NamedTuple
@@ -29,9 +28,6 @@ _MOVED, _LOOSE = 0.0064, 1.3
 # The fixed time is known to about this share of it, which matters where it is most of a batch.
 _FIXED_DOUBT = 0.15
 _LEAST_WEIGHT = 1e-3
-# So many batches are remembered as they were seen, for forecasts that reach beyond the next; how fast it is learned how
-# far those are off, and what counts as off by no more.
-_REMEMBERED, _FAR_GAIN, _FAR_OFF = 16, 0.05, 0.25
 # A trend doubles the load in a batch at most. Sizes beyond all use need no number of their own.
 _STEEPEST, _LARGEST = log(2.0), 40.0
 # No forecast goes farther than this, however late samples come. No item is so light or heavy as the farthest logarithm.
@@ -71,8 +67,7 @@ class Level:
 
     A batch of n takes (fixed + n item) times noise, so what it tells about the item depends on how much of its time
     is the item's: a small batch tells little, and the filter knows. The forecast is the mean of the views, weighed by
-    the likelihood of the last ten batches or so; in a queue by that of the forecasts that were made as far ahead as
-    they are needed there.
+    the likelihood of the last ten batches or so.
 
     A batch that no noise explains starts the level anew, and the old one is kept in mind, up to four of them. While in
     doubt, and at the next surprise, one that explains a batch better takes over at once: a spike that has passed costs
@@ -101,9 +96,6 @@ class Level:
         self._scores = [0.0] * count
         self._best = 0
         self._variances = [_FIRST_NOISE**2] * count
-        # In a queue: items and slopes of all views after each of the last batches, and how far off forecasts are.
-        self._past = array("d")
-        self._far_variances = [_FIRST_NOISE**2] * count
         self._known: list[tuple[float, float]] = []
         self._since = _DOUBT + 1
         self._started = False
@@ -146,8 +138,8 @@ class Level:
         self._noise_gain = 1.0
         self._variances = [_FIRST_NOISE**2] * len(self.views)
 
-    def learn(self, size: float, value: float, fixed: float, ahead: int = 1) -> News:
-        """One more batch; what it was. Views are weighed by forecasts that reach so many batches `ahead`."""
+    def learn(self, size: float, value: float, fixed: float) -> News:
+        """One more batch; what it was."""
         seen = log(value)
         if not self._started:
             self._started = True
@@ -172,7 +164,7 @@ class Level:
             self._since = 0
             self._restart(size, value, fixed)
             return News.CHANGED
-        self._follow(size, seen, fixed, errors, variances, shares, self._far_errors(size, seen, fixed, ahead))
+        self._follow(size, seen, fixed, errors, variances, shares)
         return News.EXPECTED
 
     def size_for(self, goal: float, fixed: float, batches: int = 1) -> float:
@@ -213,14 +205,12 @@ class Level:
         errors: list[float],
         variances: list[float],
         shares: list[float],
-        far: list[float],
     ) -> None:
         """Move every view by its error."""
         items, doubts, slopes, scores = self._items, self._doubts, self._slopes, self._scores
         for number, (moves, trend, memory) in enumerate(self.views):
             error, variance, share, doubt = errors[number], variances[number], shares[number], doubts[number]
-            off, expected = (far[number], self._far_variances[number]) if far else (error, variance)
-            score = -0.5 * (min(off * off / expected, 25.0) + log(expected))
+            score = -0.5 * (min(error * error / variance, 25.0) + log(variance))
             scores[number] = _FORGET * scores[number] + score
             told = ((1 - memory) * doubt + moves * moves) * share
             gain = told / variance
@@ -234,27 +224,6 @@ class Level:
                 self._noises[number] = seen - log(fixed + size * exp(item))
         self._best = self._scores.index(max(self._scores))
 
-    def _far_errors(self, size: float, seen: float, fixed: float, ahead: int) -> list[float]:
-        """Of each view: the error of the forecast that was made so many batches ago; none where it is the next one."""
-        errors: list[float] = []
-        if ahead == 1:
-            # A row of batches with gaps in it tells nothing.
-            del self._past[:]
-            return errors
-        count = len(self.views)
-        self._past.extend(self._items)
-        self._past.extend(self._slopes)
-        del self._past[: -2 * count * _REMEMBERED]
-        if len(self._past) >= 2 * count * ahead:
-            then = self._past[-2 * count * ahead :]
-            for number, variance in enumerate(self._far_variances):
-                moved = min(max(ahead * then[count + number], -_FAR_AHEAD), _FAR_AHEAD)
-                error = seen - log(fixed + size * exp(then[number] + moved))
-                variance += _FAR_GAIN * (min(error * error, _FAR_OFF) - variance)
-                self._far_variances[number] = max(variance, _LEAST_NOISE**2)
-                errors.append(error)
-        return errors
-
     def _learn_noise(self, errors: list[float], variances: list[float]) -> None:
         """Half of all errors are beyond the median; how far, the few that are surprises shall not matter."""
         more = exp(self._noise_gain)
@@ -265,7 +234,6 @@ class Level:
             self._variances[number] = min(max(noise, _LEAST_NOISE**2), _MOST_NOISE**2)
 
     def _restart(self, size: float, value: float, fixed: float) -> None:
-        del self._past[:]
         work = max(value - fixed, _LEAST_SHARE * value)
         for number in range(len(self.views)):
             self._items[number] = log(work / size)
@@ -286,7 +254,6 @@ class Level:
         return found
 
     def _recall(self, number: int, size: float, seen: float, fixed: float, surprise: bool) -> None:
-        del self._past[:]
         item, doubt = self._known.pop(number)
         if surprise:
             self._remember()

@@ -17,14 +17,16 @@ _SHORTER = 0.98
 # Batches whose sizes differ by less, as logarithms, tell no guess from another.
 _ALIKE = 0.05
 _USUAL_GAIN = 0.3
-# In a queue there are many batches, and what they tell is smeared over several: slower, and not for small gains.
-_FORGET, _FORGET_IN_QUEUE = 0.995, 0.9995
-_BETTER = 0.9
+_FORGET = 0.995
+# In a queue a batch is told to a few percent, and counts by how much its size differs: in full from here on.
+_DIFFERENT, _FORGET_IN_QUEUE = 1.0, 0.99
+# There no guess is given up for another that is not clearly better.
+_BETTER = 0.8
 # A shortest batch is believed for some thousands of batches.
 _RISE = 1.0002
 _GAIN, _TREND = 0.6, 0.1
-# No error counts for more; in a queue none beyond three deviations of noise, and of no less noise than this.
-_FARTHEST, _DEVIATIONS, _LEAST_NOISE = 1.0, 3.0, 0.033
+# No error counts for more.
+_FARTHEST, _FARTHEST_IN_QUEUE = 1.0, 0.25
 _LEAST_SHARE = 0.05
 # What speaks against extra items before anything is known.
 _HANDICAP = 0.3
@@ -44,9 +46,9 @@ class Overhead:
     and the guess with the smallest squared errors of late is believed, if no batch was shorter. An error beyond 1
     counts as 1: a load that jumps proves no guess wrong. Guesses are shares and multiples of the target.
 
-    Where batches overlap in a queue, what is there whatever the size is mostly the depth of an item, which is heavier
-    where items are: there value = (n + extra) each is tried too, and levels are followed with their trend, since a loop
-    that is late makes sizes move against the load all the time.
+    In a queue (`in_queue`), what is there whatever the size is mostly the depth of an item, which is heavier where
+    items are: there value = (n + extra) each is tried too, and levels are followed with their trend, since a loop that
+    is late makes sizes move against the load all the time.
 
     >>> overhead = Overhead(target=1.0)
     >>> for size in (100, 400, 800, 200, 900, 300):
@@ -59,7 +61,7 @@ class Overhead:
         self.fixed = 0.0
         """The part of a value that does not depend on the size."""
         self.extra = 0.0
-        """So many items more would take as long as what a batch has beside its items; only where batches overlap."""
+        """So many items more would take as long as what a batch has beside its items; only in a queue."""
         self.varied = 0
         """So many batches differed enough in size to tell guesses apart."""
         self._shares = array("d", (target * share for share in _SHARES))
@@ -72,8 +74,8 @@ class Overhead:
         self._usual = 0.0
         self._best = 0
 
-    def learn(self, size: float, value: float, overlap: bool = False, noise: float = 0.0) -> None:
-        """One more batch; whether it overlaps with others, and the noise of batches as a share of their value."""
+    def learn(self, size: float, value: float, in_queue: bool = False) -> None:
+        """One more batch; whether it is the time in a queue's slowest stage."""
         self._shortest = min(value, self._shortest * _RISE)
         if self._levels is None:
             self._extras[len(self._shares) :] = size * np.array(_EXTRAS)
@@ -84,11 +86,11 @@ class Overhead:
         if self._levels is None:
             self._levels, self._usual = seen, math.log(size)
             return
-        if overlap:
+        if in_queue:
             self._levels += self._slopes
-        varied = math.log(size) - self._usual
-        self._usual += _USUAL_GAIN * varied
-        if abs(varied) > _ALIKE:
+        varied = abs(change := math.log(size + self.extra) - self._usual)
+        self._usual += _USUAL_GAIN * change
+        if varied > _ALIKE:
             self.varied += 1
             foreseen = np.exp(self._levels)
             foreseen *= sizes
@@ -96,28 +98,40 @@ class Overhead:
             errors = value / foreseen
             np.log(errors, out=errors)
             errors *= errors
-            farthest = (_DEVIATIONS * max(noise, _LEAST_NOISE)) ** 2 if overlap else _FARTHEST
-            self._losses *= _FORGET_IN_QUEUE if overlap else _FORGET
-            self._losses += np.minimum(errors, farthest)
+            if in_queue:
+                told = min(varied / _DIFFERENT, 1.0) ** 2
+                self._losses *= 1 - (1 - _FORGET_IN_QUEUE) * told
+                self._losses += told * np.minimum(errors, _FARTHEST_IN_QUEUE)
+            else:
+                self._losses *= _FORGET
+                self._losses += np.minimum(errors, _FARTHEST)
         seen -= self._levels
         self._levels += _GAIN * seen
-        if overlap:
+        if in_queue:
             self._slopes += _TREND * seen
-        self._believe(overlap)
+        self._believe(in_queue)
 
-    def at_most(self, noise: float) -> float:
-        """The longest fixed part that is not ruled out, by batches whose value has so much noise, as a share of it."""
-        losses = self._losses[: self._possible()]
-        return float(self._shares[np.flatnonzero(losses <= losses.min() + _IN_DOUBT * noise * noise)[-1]])
+    def most(self, item: float, noise: float, in_queue: bool = False) -> float:
+        """The most that is there whatever the size, in items of this value, of all that is not ruled out.
+
+        By batches whose value has so much noise, as a share of it.
+        """
+        losses = self._losses.copy()
+        count = len(self._shares)
+        losses[self._possible() : count] = math.inf
+        if not in_queue:
+            losses[count:] = math.inf
+        left = losses <= losses.min() + _IN_DOUBT * noise * noise
+        return float((self._fixed[left] / item + self._extras[left]).max())
 
     def _possible(self) -> int:
         """So many guesses are no longer than the shortest batch."""
         return max(bisect_right(self._shares, _SHORTER * self._shortest), 1)
 
-    def _believe(self, overlap: bool) -> None:
+    def _believe(self, in_queue: bool) -> None:
         """The best guess, of those that are possible."""
         best = int(self._losses[: self._possible()].argmin())
-        if overlap:
+        if in_queue:
             count = len(self._shares)
             other = count + int(self._losses[count:].argmin())
             if self._losses[other] < self._losses[best]:
