@@ -20,8 +20,8 @@ _RECENT, _LEAST_RANGE = 300, 0.35
 # A period is at least so many of the largest batches, and so many of any size; shorter ones are for
 # `penstock.control.forecast.cycle`.
 _SHORTEST, _LEAST_BATCHES = 30, 120
-# No two crossings of such a period are nearer than so many stretches.
-_APART = 12
+# No two crossings of such a period are nearer than so many stretches; every fourth stretch is looked at.
+_APART, _LOOKED_AT = 12, 4
 # Periods around what crossings say, around one that is known, and how far the known one follows.
 _AROUND, _NEAR = np.linspace(0.85, 1.15, 121), np.linspace(0.98, 1.02, 81)
 _FOLLOWED, _ANOTHER = 0.4, 0.05
@@ -164,11 +164,13 @@ class Echo:
             del past[0]
         self._size = self._count = self._time = 0.0
         self._closed = min(self._closed + 1, _STRETCHES)
+        self._since += 1
+        if self._since % _LOOKED_AT:
+            return
         sizes, counts, times = self._stretches(_RECENT)
         items = times / (sizes + self._extra * counts)
         last, middle = math.log(items[-1]), self._place - size / 2
         low, high = math.log(np.minimum.reduce(items)), math.log(np.maximum.reduce(items))
-        self._since += 1
         crossed = high - low > _LEAST_RANGE and self._crossings.add(last, low, high, middle, middle)
         if crossed and self._since >= _APART:
             self._since = 0

@@ -210,16 +210,19 @@ class Level:
         items, doubts, slopes, scores = self._items, self._doubts, self._slopes, self._scores
         for number, (moves, trend, memory) in enumerate(self.views):
             error, variance, share, doubt = errors[number], variances[number], shares[number], doubts[number]
-            score = -0.5 * (min(error * error / variance, 25.0) + log(variance))
-            scores[number] = _FORGET * scores[number] + score
+            off = error * error / variance
+            scores[number] = _FORGET * scores[number] - 0.5 * ((off if off < 25.0 else 25.0) + log(variance))
             told = ((1 - memory) * doubt + moves * moves) * share
             gain = told / variance
             # A batch that is mostly fixed time tells little: no trend lives on such batches.
             slope = slopes[number] * (2 * share if share < 0.5 else 1.0)
-            items[number] = item = min(max(items[number] + slope + gain * error, -_FARTHEST), _FARTHEST)
-            doubts[number] = min(doubt + moves * moves - gain * told, _MOST_DOUBT)
+            item = items[number] + slope + gain * error
+            items[number] = item = -_FARTHEST if item < -_FARTHEST else _FARTHEST if item > _FARTHEST else item
+            doubt += moves * moves - gain * told
+            doubts[number] = doubt if doubt < _MOST_DOUBT else _MOST_DOUBT
             if trend:
-                slopes[number] = min(max(slope + trend * gain * error, -_STEEPEST), _STEEPEST)
+                slope += trend * gain * error
+                slopes[number] = -_STEEPEST if slope < -_STEEPEST else _STEEPEST if slope > _STEEPEST else slope
             if memory:
                 self._noises[number] = seen - log(fixed + size * exp(item))
         self._best = self._scores.index(max(self._scores))
@@ -229,9 +232,10 @@ class Level:
         more = exp(self._noise_gain)
         # 1, 1/2, 1/3 and so on.
         self._noise_gain = max(self._noise_gain / (1 + self._noise_gain), _NOISE_GAIN)
+        least, most, noises = _LEAST_NOISE**2, _MOST_NOISE**2, self._variances
         for number, (error, variance) in enumerate(zip(errors, variances, strict=True)):
-            noise = self._variances[number] * (more if error * error > _MEDIAN * variance else 1 / more)
-            self._variances[number] = min(max(noise, _LEAST_NOISE**2), _MOST_NOISE**2)
+            noise = noises[number] * more if error * error > _MEDIAN * variance else noises[number] / more
+            noises[number] = least if noise < least else most if noise > most else noise
 
     def _restart(self, size: float, value: float, fixed: float) -> None:
         work = max(value - fixed, _LEAST_SHARE * value)
