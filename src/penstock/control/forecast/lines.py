@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from array import array
+from operator import mul
 
 # A line for each of these memories, in batches.
 _MEMORIES = (2.0, 4.0, 8.0, 16.0, 32.0)
@@ -48,6 +49,8 @@ class Lines:
         self._losses = array("d", [_FIRST_LOSS] * len(_MEMORIES))
         self._values = array("d", bytes(8 * len(_MEMORIES)))
         self._slopes = array("d", bytes(8 * len(_MEMORIES)))
+        # The mean of all lines, which is a line.
+        self._value = self._slope = 0.0
         # Of each of the last batches: where it was, and the values and slopes of the lines there.
         self._past = array("d")
         # Where the last batch ends, and where the last one that was learned has its middle.
@@ -96,13 +99,8 @@ class Lines:
 
     def item(self, ahead: float) -> float:
         """The time of an item that is so many items after the last one of all batches learned or skipped."""
-        far = self._end + ahead - self._middle
-        total = weights = 0.0
-        for loss, value, slope in zip(self._losses, self._values, self._slopes, strict=True):
-            weight = 1 / loss**_SHARPNESS
-            total += weight * (value + slope * far)
-            weights += weight
-        return math.exp(min(max(total / weights, self._last - _REACH), self._last + _REACH))
+        seen = self._value + self._slope * (self._end + ahead - self._middle)
+        return math.exp(min(max(seen, self._last - _REACH), self._last + _REACH))
 
     def _begin_anew(self, seen: float) -> float:
         """Remember the level that has ended; the known level that this one is, or else as it was seen."""
@@ -152,6 +150,10 @@ class Lines:
             spread = sums[2] / count - place * place
             slope = (sums[4] / count - place * value) / (spread * doubt) if spread > 0 else 0.0
             self._slopes[number], self._values[number] = slope, value - slope * place
+        weights = [1 / loss**_SHARPNESS for loss in self._losses]
+        total = sum(weights)
+        self._value = sum(map(mul, weights, self._values)) / total
+        self._slope = sum(map(mul, weights, self._slopes)) / total
         self._middle = middle
         self._past.append(middle)
         self._past.extend(self._values)
