@@ -10,6 +10,7 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from penstock.control.forecast.lines import Lines
@@ -42,7 +43,7 @@ def piped(
         began_s = leave[0]
         while waiting and (waiting[0].started_s or 0.0) + waiting[0].processing_s <= began_s:
             controller.decide(seen(waiting.popleft()))
-        controller.admit(began_s)
+        controller.admit(began_s, math.inf, False)
         items = max(round(controller.size), 1)
         noises = [noise(number, stage) for stage in range(len(SHARES))]
         left_s = pass_through(leave, starts, number, began_s, service_s(number, items), SHARES, noises)
@@ -136,7 +137,7 @@ def test_where_nothing_overlaps_being_asked_changes_nothing() -> None:
     asked, other = Predictive(SLO, 100), Predictive(SLO, 100)
     at_s = 0.0
     for number in range(60):
-        assert asked.admit(at_s) is None
+        assert asked.admit(at_s, math.inf, False) is None
         size = round(asked.size)
         took_s = 0.2 + 0.001 * size
         sample = BatchSample(number, size, size, took_s, started_s=at_s)
@@ -145,17 +146,17 @@ def test_where_nothing_overlaps_being_asked_changes_nothing() -> None:
 
 
 def test_a_throughput_is_not_sized_at_admission() -> None:
-    assert Predictive(Slo.parse(">= 5k/s"), 100).admit(0.0) is None
+    assert Predictive(Slo.parse(">= 5k/s"), 100).admit(0.0, math.inf, False) is None
 
 
 def test_a_copy_is_sized_on_its_own() -> None:
     controller = Predictive(SLO, 10)
     list(piped(controller, steady, 200))
     twin = copy.deepcopy(controller)
-    first = twin.admit(1e3)
+    first = twin.admit(1e3, math.inf, False)
     assert first is not None
-    twin.admit(1e3)
-    assert controller.admit(1e3) == first
+    twin.admit(1e3, math.inf, False)
+    assert controller.admit(1e3, math.inf, False) == first
 
 
 def test_memory_is_bounded_where_nothing_ever_leaves() -> None:
@@ -237,6 +238,20 @@ def test_on_the_published_pipeline_a_steady_load_is_held_by_nearly_all_items() -
     run = simulate(SimSpec(plant="thesis", slo="3 ms ± 5%", cost="constant:rate=4", items=60_000, seed=1003))
     held = abs(run.values - 0.003) <= 0.0003
     assert run.items[held].sum() > 0.9 * run.items.sum()
+
+
+def test_on_the_published_pipeline_arrivals_that_come_and_go_make_no_size_run_away() -> None:
+    arrivals = "binary:min=2k,max=200k,period=1s"
+    run = simulate(SimSpec(plant="thesis", slo="3 ms ± 5%", cost="constant:rate=12", items=50_000, arrivals=arrivals))
+    rushed = run.values[run.began_s > 0.55]
+    assert np.median(rushed) == pytest.approx(0.003, rel=0.2)
+
+
+def test_on_the_published_pipeline_a_percentile_is_kept_as_a_bound_is() -> None:
+    spec = SimSpec(plant="thesis", slo="p95 <= 3 ms", cost="constant:rate=4", items=60_000)
+    values = simulate(spec).values
+    assert (values <= 0.003).mean() > 0.9
+    assert np.median(values) > 0.002
 
 
 def test_on_the_published_pipeline_scarce_arrivals_starve_nobody() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-from penstock.control.protocol import Controller
+from penstock.control.protocol import Controller, asked_at_admission
 from penstock.control.reading import usable_value
 from penstock.control.scaled import Scaled
 from penstock.control.wrappers import Wrapper
@@ -70,6 +70,11 @@ class Percentile(Wrapper):
         decision = self._scaled.decide(self.inner, sample, self.margin, longest_s)
         note = f"for {self.slo.percentile} a time counts {self.margin:.3g} times"
         return replace(decision, reason=f"{decision.reason}; {note}")
+
+    def admit(self, at_s: float, waiting: float, idle: bool) -> Decision | None:
+        """The inner answer where batches overlap, by the margin's clock."""
+        ask = asked_at_admission(self.inner)
+        return None if ask is None else self._scaled.admit(ask, self.margin, at_s, waiting, idle)
 
     def _learn(self, value: float) -> None:
         missed = value > self.slo.target

@@ -151,8 +151,7 @@ class Predictive:
         if value is None:
             return keep(self.size, sample)
         if self._pipeline is not None and self._pipeline.depth:
-            measured = f"{measure_name(self.slo)} {self.slo.format_value(value)}"
-            return Decision(self._size, f"{measured}; sizes are decided as batches are admitted")
+            return self._before_it_is_known(self._pipeline, sample, value)
         rate = self.slo.metric is Metric.THROUGHPUT
         took = clamp(sample.processing_s if rate else value, *_TIMES_S)
         sample = sample if _SIZES[0] <= sample.size <= _SIZES[1] else replace(sample, size=clamp(sample.size, *_SIZES))
@@ -192,7 +191,7 @@ class Predictive:
         measured = f"{measure_name(self.slo)} {self.slo.format_value(value)}"
         return Decision(self._size, f"{measured}; {changes}{believed}{why}: {format_change(before, self._size)}")
 
-    def admit(self, at_s: float) -> Decision | None:
+    def admit(self, at_s: float, waiting: float, idle: bool) -> Decision | None:
         """The size of a batch that is admitted now, while others are on their way; None where it is the last one's.
 
         To be asked for every batch of a pipeline in which batches overlap, and for none elsewhere.
@@ -202,13 +201,13 @@ class Predictive:
         if self._pipeline is None:
             self._pipeline = Pipeline(self.slo.aim, self.cycles)
         pipeline, before = self._pipeline, self._size
-        planned = pipeline.admit(at_s, *self._goal_and_most(pipeline))
+        planned = pipeline.admit(at_s, idle, *self._goal_and_most(pipeline))
         if planned is None:
-            pipeline.add(at_s, max(round(self._size), 1))
+            pipeline.add(at_s, min(max(round(self._size), 1), waiting))
             return None
         # Others on their way have the rest of it: a whole number.
         self._size = clamp(float(round(planned)))
-        pipeline.add(at_s, self._size)
+        pipeline.add(at_s, min(self._size, waiting))
         believed = f"{shown(pipeline.overhead.fixed)} + {shown(pipeline.lines.item(0.0))} an item in the slowest stage"
         period = pipeline.period
         cycle = "" if period is None else f", in a cycle of {format_size(period)} items"
@@ -224,6 +223,15 @@ class Predictive:
         self._waited_s = sample.wait_s or 0.0
         if sample.started_s is not None and math.isfinite(sample.started_s + sample.processing_s):
             pipeline.left(sample.started_s + sample.processing_s, clamp(sample.size, *_SIZES))
+
+    def _before_it_is_known(self, pipeline: Pipeline, sample: BatchSample, value: float) -> Decision:
+        """Until batches can be sized as they are admitted, one that took too long calls for smaller ones."""
+        measured = f"{measure_name(self.slo)} {self.slo.format_value(value)}"
+        if pipeline.started or value <= self.slo.high:
+            return Decision(self._size, f"{measured}; sizes are decided as batches are admitted")
+        before = self._size
+        self._size = clamp(min(before, sample.size * self.slo.aim / value))
+        return Decision(self._size, f"{measured}; of the first batches: {format_change(before, self._size)}")
 
     def _goal_and_most(self, pipeline: Pipeline) -> tuple[float, float]:
         """The latency of a batch in a pipeline, and a size beyond which it gains nothing."""

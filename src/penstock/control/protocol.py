@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Protocol
 
 from penstock.sample import BatchSample, Decision
@@ -18,8 +17,8 @@ class Controller(Protocol):
     One that has to tell the user something, and not with every batch, may offer `news() -> str | None`: the loop asks
     after each decision, and what is answered is told once.
 
-    One that can size a batch for those that are on their way with it may offer `admit(at_s) -> Decision | None`. It is
-    asked where batches overlap, which Spark's do not: with the time, as each batch is admitted; None keeps the size.
+    One that can size a batch for those that are on their way with it may offer `admit(at_s, waiting, idle)`. It is
+    asked where batches overlap, which Spark's do not: see `Admission`.
 
     A registered controller is constructed as `Cls(slo, size, **settings)`. `penstock.testing.contract` checks all this.
     """
@@ -31,7 +30,19 @@ class Controller(Protocol):
         ...
 
 
-def asked_at_admission(controller: Controller) -> Callable[[float], Decision | None] | None:
+class Admission(Protocol):
+    """What a source asks as it admits a batch while others are on their way."""
+
+    def __call__(self, at_s: float, waiting: float, idle: bool) -> Decision | None:
+        """The decision on this one batch; None where the last one holds.
+
+        With the time, with all that could be admitted then, in the gate's unit, and with whether the place was free
+        before there was anything to admit.
+        """
+        ...
+
+
+def asked_at_admission(controller: Controller) -> Admission | None:
     """What to ask as each batch of a pipeline is admitted; None for a controller that has nothing to say then."""
     ask = getattr(controller, "admit", None)
     return ask if callable(ask) else None

@@ -5,8 +5,11 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-from penstock.control.protocol import Controller
+from penstock.control.protocol import Admission, Controller
 from penstock.sample import BatchSample, Decision
+
+# So many are on their way at the most.
+_MOST = 256
 
 
 class Scaled:
@@ -32,6 +35,8 @@ class Scaled:
         self._began_s = math.nan
         self._shown_s = 0.0
         self._factor = 1.0
+        # Where batches overlap: when those on their way were admitted, and what the controller was shown.
+        self._admitted_s: dict[float, float] = {}
 
     def decide(self, inner: Controller, sample: BatchSample, factor: float, longest_s: float = math.inf) -> Decision:
         """The inner decision on the scaled batch, in our seconds; no wait longer than `longest_s`."""
@@ -40,7 +45,7 @@ class Scaled:
             processing_s=factor * sample.processing_s,
             wait_s=None if sample.wait_s is None else factor * sample.wait_s,
             durations_s={phase: factor * each_s for phase, each_s in sample.durations_s.items()},
-            started_s=self._start_s(sample.started_s, factor),
+            started_s=self._shown_start_s(sample.started_s, factor),
         )
         decision = inner.decide(shown)
         if decision.max_wait_s is None:
@@ -48,6 +53,20 @@ class Scaled:
         return replace(
             decision, max_wait_s=min(decision.max_wait_s / factor, longest_s), item_s=decision.item_s / factor
         )
+
+    def admit(self, ask: Admission, factor: float, at_s: float, waiting: float, idle: bool) -> Decision | None:
+        """What is answered as a batch is admitted, asked with the time on the other clock."""
+        shown_s = self._start_s(at_s, factor)
+        if shown_s is None:
+            return None
+        self._admitted_s[at_s] = shown_s
+        if len(self._admitted_s) > _MOST:
+            del self._admitted_s[next(iter(self._admitted_s))]
+        return ask(shown_s, waiting, idle)
+
+    def _shown_start_s(self, began_s: float | None, factor: float) -> float | None:
+        known_s = None if began_s is None else self._admitted_s.pop(began_s, None)
+        return self._start_s(began_s, factor) if known_s is None else known_s
 
     def _start_s(self, began_s: float | None, factor: float) -> float | None:
         # Seconds since an epoch times a factor that changes would jump by weeks: only the way from start to start is

@@ -254,7 +254,8 @@ def _run_controller(prepared: Prepared, watch: Watch | None) -> tuple[list[int],
                 seen += 1
             seen_to = seen
         if ask is not None:
-            decision = ask(now_s) or decision
+            waiting = float(seen_to - at) if sums is None else sums[seen_to] - sums[at]
+            decision = ask(now_s, waiting, now_s > leave[0]) or decision
         items = int(decision.size + 0.5) if sums is None else _within(sums, at, decision.size)
         items = min(max(items, 1), seen_to - at)
         cost = depth[at + items] - depth[at]

@@ -15,7 +15,7 @@ from penstock.control.size import SMALLEST, clamp
 # has returned to a known level it may have more: those ahead of it were made for another.
 _LESS, _MORE = 0.7, 1.3
 _MUCH_MORE, _AT_ONCE = 4.0, 3
-# A batch is at most so many times the largest of the last ones that are through.
+# A batch is at most so many times the largest of the last ones that are through; at a known level, than any was.
 _GROWTH, _RECENT = 4.0, 32
 # Some of the goal is always for items, also where the fixed part is beyond it.
 _LEAST_SHARE = 0.03
@@ -48,13 +48,19 @@ class Pipeline:
         self._queue = Queue()
         # What an item would take without a cycle, as it was foreseen for the last batches.
         self._foreseen = array("d")
-        # Of the last batches that are through and clear.
+        # Of the last batches that are through and clear; and the largest of all that took no longer than the target.
         self._sizes, self._own_s = array("d"), array("d")
+        self._target, self._largest = target, 0.0
 
     @property
     def depth(self) -> int:
         """How many batches are mostly on their way when one leaves; 0 where none overlap."""
         return self._queue.depth
+
+    @property
+    def started(self) -> bool:
+        """Whether enough is known to size batches."""
+        return self.lines.started
 
     @property
     def period(self) -> float | None:
@@ -65,10 +71,14 @@ class Pipeline:
         """The oldest batch has left."""
         self._learn(self._queue.left(left_s, size))
 
-    def admit(self, at_s: float, goal: float, at_most: float = math.inf) -> float | None:
-        """The size of a batch that is admitted now, so that it takes the goal; None while too little is known."""
-        self._learn(self._queue.admit(at_s, self.overhead.extra))
-        return min(self._size_for(at_s, goal), at_most) if self.lines.started and self.depth else None
+    def admit(self, at_s: float, idle: bool, goal: float, at_most: float = math.inf) -> float | None:
+        """The size of a batch that is admitted now, so that it takes the goal; None while too little is known.
+
+        A place that was `idle` until there were items tells nothing about those before.
+        """
+        if not idle:
+            self._learn(self._queue.admit(at_s, self.overhead.extra))
+        return min(self._size_for(at_s, goal), at_most) if self.started and self.depth else None
 
     def add(self, at_s: float, size: float) -> None:
         """A batch of this size is admitted."""
@@ -90,8 +100,7 @@ class Pipeline:
         for _ in range(_ROUNDS):
             item = self._item(believed, place, size)
             size = max(clamp(own - fixed, _LESS * work, more * work) / item - extra, SMALLEST)
-        if not self.lines.returned:
-            size = min(size, _GROWTH * max(self._sizes))
+        size = min(size, max(_GROWTH * max(self._sizes), _MUCH_MORE * self._largest if self.lines.returned else 0.0))
         self._foreseen.append(level)
         del self._foreseen[:-_REMEMBERED]
         self._echo.foresee(place, size)
@@ -127,6 +136,8 @@ class Pipeline:
         self._sizes.append(size)
         self._own_s.append(own_s)
         del self._sizes[:-_RECENT], self._own_s[:-_RECENT]
+        if own_s < self._target:
+            self._largest = max(size, self._largest)
         work = self._work(own_s)
         believed = True
         if before == (self.overhead.fixed, extra):

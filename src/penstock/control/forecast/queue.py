@@ -71,7 +71,10 @@ class Queue:
             self._drop()
 
     def admit(self, at_s: float, extra: float) -> Seen:
-        """A batch is about to be admitted: what that tells. `extra` is what a batch has beside its items, in items."""
+        """A batch is about to be admitted, as a place is free: what that tells.
+
+        `extra` is what a batch has beside its items, in items.
+        """
         number = self._gone + len(self._sizes) - self.depth
         if not self._filled or number <= self._through or number < self._gone:
             return []
