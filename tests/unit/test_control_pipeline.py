@@ -127,10 +127,18 @@ def test_end_to_end_what_has_waited_is_taken_off_the_goal() -> None:
 
 def test_batches_that_teach_nothing_have_left_all_the_same() -> None:
     def seen(sample: BatchSample) -> BatchSample:
+        if sample.batch_id % 5 == 1:
+            return replace(sample, started_s=None)
         return replace(sample, status=Status.WARM_UP) if sample.batch_id % 5 == 0 else sample
 
     times = [sample.processing_s for sample in piped(Predictive(SLO, 10), steady, 300, seen=seen)]
     assert all(SLO.holds(time) for time in times[150:])
+
+
+def test_a_first_size_that_is_far_too_large_is_left_after_the_first_batches() -> None:
+    samples = list(piped(Predictive(SLO, 50_000), steady, 200))
+    assert samples[20].size < 5000
+    assert all(SLO.holds(sample.processing_s) for sample in samples[100:])
 
 
 def test_where_nothing_overlaps_being_asked_changes_nothing() -> None:

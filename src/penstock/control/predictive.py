@@ -151,7 +151,7 @@ class Predictive:
         if value is None:
             return keep(self.size, sample)
         if self._pipeline is not None and self._pipeline.depth:
-            return self._before_it_is_known(self._pipeline, sample, value)
+            return self._in_pipeline(self._pipeline, sample, value)
         rate = self.slo.metric is Metric.THROUGHPUT
         took = clamp(sample.processing_s if rate else value, *_TIMES_S)
         sample = sample if _SIZES[0] <= sample.size <= _SIZES[1] else replace(sample, size=clamp(sample.size, *_SIZES))
@@ -223,9 +223,11 @@ class Predictive:
         self._waited_s = sample.wait_s or 0.0
         if sample.started_s is not None and math.isfinite(sample.started_s + sample.processing_s):
             pipeline.left(sample.started_s + sample.processing_s, clamp(sample.size, *_SIZES))
+        else:
+            pipeline.lose()
 
-    def _before_it_is_known(self, pipeline: Pipeline, sample: BatchSample, value: float) -> Decision:
-        """Until batches can be sized as they are admitted, one that took too long calls for smaller ones."""
+    def _in_pipeline(self, pipeline: Pipeline, sample: BatchSample, value: float) -> Decision:
+        """Sizes are decided at admission; until enough is known for that, a batch that was too long calls for less."""
         measured = f"{measure_name(self.slo)} {self.slo.format_value(value)}"
         if pipeline.started or value <= self.slo.high:
             return Decision(self._size, f"{measured}; sizes are decided as batches are admitted")

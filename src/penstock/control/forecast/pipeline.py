@@ -71,6 +71,10 @@ class Pipeline:
         """The oldest batch has left."""
         self._learn(self._queue.left(left_s, size))
 
+    def lose(self) -> None:
+        """The oldest batch has left, nobody knows when."""
+        self._queue.lose()
+
     def admit(self, at_s: float, idle: bool, goal: float, at_most: float = math.inf) -> float | None:
         """The size of a batch that is admitted now, so that it takes the goal; None while too little is known.
 

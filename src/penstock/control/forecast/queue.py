@@ -68,7 +68,7 @@ class Queue:
         self._admitted_s.append(at_s)
         self._own_s.append(math.nan)
         if len(self._sizes) > _MOST:
-            self._drop()
+            self.lose()
 
     def admit(self, at_s: float, extra: float) -> Seen:
         """A batch is about to be admitted, as a place is free: what that tells.
@@ -94,16 +94,18 @@ class Queue:
         elif self._filled:
             own_s = 0.0 if self.through_s is None else max((left_s - self.through_s) / (1 + self.tail), 0.0)
             seen = self._pass(self._gone, left_s - self.tail * own_s, clear=False)
-        self._drop()
+        self.lose()
         return seen
+
+    def lose(self) -> None:
+        """The oldest batch has left, nobody knows when."""
+        if self._sizes:
+            del self._sizes[0], self._admitted_s[0], self._own_s[0]
+            self._gone += 1
 
     @property
     def _filled(self) -> bool:
         return self.depth > 0 and self._gone >= _FILLED * (self.depth + 1)
-
-    def _drop(self) -> None:
-        del self._sizes[0], self._admitted_s[0], self._own_s[0]
-        self._gone += 1
 
     def _count(self, on_their_way: int) -> None:
         """Learn how many others are on their way when one leaves."""
