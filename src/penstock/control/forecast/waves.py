@@ -22,7 +22,7 @@ _HELD = np.append(6e-3 * _QUICKNESS, 1.0)
 _STEPS = 7
 # No step of the fit is longer, and a shorter one is the last: of the coefficients, of the logarithm of the period.
 _LONGEST = np.append(np.full(_NORMS.size, 1.0), 0.02)
-_SETTLED = np.append(np.full(_NORMS.size, 0.05), 0.004)
+_SETTLED = np.append(np.full(_NORMS.size, 0.02), 0.002)
 # An error counts in full up to this, as a logarithm. No item is so much lighter or heavier than the others.
 _WILD, _STEEPEST = 0.3, 6.0
 
