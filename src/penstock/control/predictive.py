@@ -220,8 +220,8 @@ class Predictive:
 
     def _leave(self, pipeline: Pipeline, sample: BatchSample) -> None:
         """A batch has left the pipeline, whether it teaches anything else or not."""
-        self._waited_s = sample.wait_s or 0.0
-        if sample.started_s is not None and math.isfinite(sample.started_s + sample.processing_s):
+        self._waited_s = sample.wait_s if sample.wait_s is not None and math.isfinite(sample.wait_s) else 0.0
+        if sample.started_s is not None and math.isfinite(sample.started_s + sample.processing_s + sample.size):
             pipeline.left(sample.started_s + sample.processing_s, clamp(sample.size, *_SIZES))
         else:
             pipeline.lose()
@@ -243,7 +243,7 @@ class Predictive:
         if self.slo.kind is Kind.AT_MOST and pipeline.lines.started:
             noise = pipeline.lines.noise
             goal = min(goal, self.slo.target * math.exp(-_SPARE * noise))
-            if pipeline.overhead.varied >= _FIRST:
+            if pipeline.overhead.varied >= _FIRST and pipeline.overhead.fixed + pipeline.overhead.extra > 0:
                 beside = pipeline.overhead.most(pipeline.lines.item(0.0), noise, in_queue=True)
                 most = max(beside * (1 / _ENOUGH - 1), self._size)
         return goal, most

@@ -114,6 +114,7 @@ class Queue:
             depths[depth] *= _FADE
             if depths[depth] < _FORGOTTEN:
                 del depths[depth]
+        on_their_way = max(on_their_way, 0)
         depths[on_their_way] = depths.get(on_their_way, 0.0) + 1.0
         self.depth = max(depths, key=depths.__getitem__)
 
