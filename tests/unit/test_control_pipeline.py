@@ -34,7 +34,7 @@ def piped(
     service_s: Service,
     batches: int,
     noise: Callable[[int, int], float] = lambda number, stage: 1.0,
-    seen: Callable[[BatchSample], BatchSample] = lambda sample: sample,
+    seen: Callable[[BatchSample], BatchSample | None] = lambda sample: sample,
 ) -> Iterator[BatchSample]:
     """Batches through a pipeline whose second stage is the slowest; each is decided on as it is admitted."""
     leave, starts = [0.0] * len(SHARES), [0.0] * len(SHARES) * PLACES
@@ -42,7 +42,8 @@ def piped(
     for number in range(batches):
         began_s = leave[0]
         while waiting and (waiting[0].started_s or 0.0) + waiting[0].processing_s <= began_s:
-            controller.decide(seen(waiting.popleft()))
+            if (sample := seen(waiting.popleft())) is not None:
+                controller.decide(sample)
         controller.admit(began_s, math.inf, False)
         items = max(round(controller.size), 1)
         noises = [noise(number, stage) for stage in range(len(SHARES))]
@@ -133,6 +134,14 @@ def test_batches_that_teach_nothing_have_left_all_the_same() -> None:
 
     times = [sample.processing_s for sample in piped(Predictive(SLO, 10), steady, 300, seen=seen)]
     assert all(SLO.holds(time) for time in times[150:])
+
+
+def test_samples_that_never_come_keep_nothing_out_of_step() -> None:
+    def seen(sample: BatchSample) -> BatchSample | None:
+        return None if sample.batch_id > 150 and sample.batch_id % 7 == 0 else sample
+
+    times = [sample.processing_s for sample in piped(Predictive(SLO, 10), steady, 600, seen=seen)]
+    assert all(SLO.holds(time) for time in times[300:])
 
 
 def test_a_first_size_that_is_far_too_large_is_left_after_the_first_batches() -> None:

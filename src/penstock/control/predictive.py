@@ -222,7 +222,7 @@ class Predictive:
         """A batch has left the pipeline, whether it teaches anything else or not."""
         self._waited_s = sample.wait_s if sample.wait_s is not None and math.isfinite(sample.wait_s) else 0.0
         if sample.started_s is not None and math.isfinite(sample.started_s + sample.processing_s + sample.size):
-            pipeline.left(sample.started_s + sample.processing_s, clamp(sample.size, *_SIZES))
+            pipeline.left(sample.started_s + sample.processing_s, clamp(sample.size, *_SIZES), sample.started_s)
         else:
             pipeline.lose()
 

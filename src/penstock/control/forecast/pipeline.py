@@ -67,9 +67,9 @@ class Pipeline:
         """Of the cycle that is foreseen, in items; None where it is not."""
         return self._echo.period if self._believed else None
 
-    def left(self, left_s: float, size: float) -> None:
-        """The oldest batch has left."""
-        self._learn(self._queue.left(left_s, size))
+    def left(self, left_s: float, size: float, admitted_s: float) -> None:
+        """The batch that was admitted then has left."""
+        self._learn(self._queue.left(left_s, size, admitted_s))
 
     def lose(self) -> None:
         """The oldest batch has left, nobody knows when."""

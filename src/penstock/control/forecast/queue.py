@@ -82,9 +82,14 @@ class Queue:
             return []
         return self._pass(number, at_s, clear=True)
 
-    def left(self, left_s: float, size: float) -> Seen:
-        """The oldest batch has left, and had this size: what that tells."""
-        if not self._sizes:
+    def left(self, left_s: float, size: float, admitted_s: float | None = None) -> Seen:
+        """The oldest batch has left, and had this size: what that tells.
+
+        With `admitted_s` it is the one that was admitted then: those before it have left too, and nobody has said so.
+        """
+        while admitted_s is not None and self._sizes and self._admitted_s[0] < admitted_s:
+            self.lose()
+        if not self._sizes or (admitted_s is not None and self._admitted_s[0] != admitted_s):
             return []
         self._sizes[0] = size
         self._count(sum(1 for admitted_s in self._admitted_s if admitted_s <= left_s) - 1)
