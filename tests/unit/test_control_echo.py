@@ -107,10 +107,10 @@ def test_a_copy_learns_on_its_own() -> None:
 
 
 def test_in_a_queue_what_a_batch_has_beside_its_items_may_grow_with_them() -> None:
-    overhead, source = Overhead(target=1.0), random.Random(2)
+    overhead, source = Overhead(target=1.0, in_queue=True), random.Random(2)
     for number in range(4000):
         item = 10 ** math.sin(number / 300)
         size = max(round(30 / item * math.exp(source.gauss(0.0, 0.2))), 1)
-        overhead.learn(size, item * (size + 8) * 0.01 * math.exp(source.gauss(0.0, 0.02)), in_queue=True)
+        overhead.learn(size, item * (size + 8) * 0.01 * math.exp(source.gauss(0.0, 0.02)))
     assert overhead.fixed == 0.0
     assert 8 / 1.5 < overhead.extra < 8 * 1.5

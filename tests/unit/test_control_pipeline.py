@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import itertools
 import math
 import random
 from array import array
@@ -16,6 +17,7 @@ import pytest
 from penstock.control.forecast.lines import Lines
 from penstock.control.forecast.queue import Queue
 from penstock.control.predictive import Predictive
+from penstock.control.wrappers import Bounded, Sampled, Slewed, Wrapper
 from penstock.sample import BatchSample, Status
 from penstock.sim.kernel import pass_through
 from penstock.sim.run import SimSpec, simulate
@@ -30,7 +32,7 @@ Service = Callable[[int, int], float]
 
 
 def piped(
-    controller: Predictive,
+    controller: Predictive | Wrapper,
     service_s: Service,
     batches: int,
     noise: Callable[[int, int], float] = lambda number, stage: 1.0,
@@ -160,6 +162,45 @@ def test_where_nothing_overlaps_being_asked_changes_nothing() -> None:
         sample = BatchSample(number, size, size, took_s, started_s=at_s)
         assert asked.decide(sample) == other.decide(sample)
         at_s += took_s
+
+
+def test_bounds_and_slew_hold_for_sizes_that_are_decided_at_admission() -> None:
+    free = [sample.size for sample in piped(Predictive(SLO, 10), steady, 300)]
+    assert max(free) > 150
+    bounded = [sample.size for sample in piped(Bounded(Predictive(SLO, 10), 20, 60), steady, 300)]
+    assert (min(bounded), max(bounded)) == (20, 60)
+    slewed = [sample.size for sample in piped(Slewed(Predictive(SLO, 10), 1.2), steady, 300)]
+    assert all(after <= 1.2 * before + 1 for before, after in itertools.pairwise(slewed))
+    assert slewed[-1] == pytest.approx(free[-1], rel=0.1)
+
+
+def test_a_size_that_a_bound_has_trimmed_is_what_is_known_to_be_on_its_way() -> None:
+    controller = Predictive(SLO, 10)
+    for _ in piped(Bounded(controller, max_size=60), steady, 100):
+        pass
+    assert controller._pipeline is not None
+    assert set(controller._pipeline._queue.ahead) == {60.0}
+
+
+def test_who_sees_means_is_not_asked_at_admission() -> None:
+    controller = Sampled(Predictive(SLO, 10), SLO, k=5)
+    assert controller.admit(1.0, math.inf, False) is None
+
+
+def test_what_no_size_can_meet_is_told_once_in_a_pipeline_too() -> None:
+    controller = Predictive(SLO, 10)
+    told = []
+    for _ in piped(controller, lambda number, items: 2.0 + 0.5 * items, 80):
+        told += filter(None, [controller.news()])
+    assert len(told) == 1
+
+
+def test_the_reason_of_a_batch_that_has_left_says_what_is_believed() -> None:
+    controller = Predictive(SLO, 10)
+    for _ in piped(controller, steady, 100):
+        pass
+    reason = controller.decide(BatchSample(101, 10, 10, 1.0)).reason
+    assert "an item in the slowest stage" in reason
 
 
 def test_a_throughput_is_not_sized_at_admission() -> None:

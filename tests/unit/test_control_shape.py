@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -105,8 +107,28 @@ def test_jumps_explain_jumps_better_and_waves_explain_a_swing_better() -> None:
 def test_of_little_more_than_a_period_two_levels_are_not_believed() -> None:
     for periods, levels in ((1.3, False), (2.5, True)):
         edges, works = batches(STEPS, periods, noise=0.05)
-        shape, _ = found(cycle_module._fitted(edges, works, FIXED_S, PERIOD))
+        shape, _ = found(cycle_module._fitted(edges, works, FIXED_S, PERIOD, None))
         assert (len(shape._places) < CELLS) is levels
+
+
+def test_a_fit_that_begins_with_what_is_known_comes_to_the_same_in_fewer_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    edges, works = batches(SWING, 3.3, noise=0.05)
+    steps = []
+    forecasts = module._forecasts
+    monkeypatch.setattr(module, "_forecasts", lambda *given: steps.append(1) or forecasts(*given))
+    cold, cold_loss = found(fit_waves(edges, works, FIXED_S, 1.03 * PERIOD))
+    taken, steps[:] = len(steps), []
+    warm, warm_loss = found(fit_waves(edges, works, FIXED_S, cold.period, cold.works))
+    assert len(steps) < taken
+    assert warm_loss == pytest.approx(cold_loss, rel=0.05)
+    assert warm.period == pytest.approx(cold.period, rel=0.002)
+
+
+def test_work_between_places_is_that_of_each_pair() -> None:
+    shape = Shape(10.0, np.array([0.3, 0.7]), np.log([2.0, 5.0]))
+    places = np.array([-13.0, -4.0, 0.0, 1.0, 3.5, 27.0])
+    expected = [shape.work(begin, end) for begin, end in itertools.pairwise(places.tolist())]
+    assert shape.works(places).tolist() == pytest.approx(expected)
 
 
 def test_without_a_jump_up_and_a_jump_down_there_are_no_levels() -> None:

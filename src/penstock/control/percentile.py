@@ -63,7 +63,7 @@ class Percentile(Wrapper):
         """The inner decision on the batch as the margin shows it."""
         value = usable_value(self.slo, sample)
         if value is None:
-            return self.inner.decide(sample)
+            return self._scaled.decide(self.inner, sample, self.margin)
         if not self._backlogged(sample):
             self._learn(value)
         longest_s = self.slo.target if self.slo.metric is Metric.END_TO_END else math.inf

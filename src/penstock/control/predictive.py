@@ -115,7 +115,8 @@ class Predictive:
         self._echo = Echo()
         # Of batches that are on their way together, from when somebody asks as each is admitted.
         self._pipeline: Pipeline | None = None
-        self._waited_s = 0.0
+        self._waited_s = self._waiting = 0.0
+        self._believed = "sizes are decided as batches are admitted"
         self._sizes = array("d")
         # Of the last decisions: their sizes, and what an item would have taken without a cycle.
         self._decided = array("d")
@@ -142,6 +143,8 @@ class Predictive:
         self._size = size
         if self._decided:
             self._decided[-1] = size
+        if self._pipeline is not None:
+            self._pipeline.correct(min(size, self._waiting))
 
     def decide(self, sample: BatchSample) -> Decision:
         """Learn from a usable sample and solve; keep the size on any other."""
@@ -200,7 +203,7 @@ class Predictive:
             return None
         if self._pipeline is None:
             self._pipeline = Pipeline(self.slo.aim, self.cycles)
-        pipeline, before = self._pipeline, self._size
+        pipeline, before, self._waiting = self._pipeline, self._size, waiting
         planned = pipeline.admit(at_s, idle, *self._goal_and_most(pipeline))
         if planned is None:
             pipeline.add(at_s, min(max(round(self._size), 1), waiting))
@@ -211,7 +214,8 @@ class Predictive:
         believed = f"{shown(pipeline.overhead.fixed)} + {shown(pipeline.lines.item(0.0))} an item in the slowest stage"
         period = pipeline.period
         cycle = "" if period is None else f", in a cycle of {format_size(period)} items"
-        return Decision(self._size, f"{believed}{cycle}: {format_change(before, self._size)}")
+        self._believed = f"{believed}{cycle}"
+        return Decision(self._size, f"{self._believed}: {format_change(before, self._size)}")
 
     def news(self) -> str | None:
         """What to tell the user since the last call: once, that no size can meet the objective."""
@@ -229,8 +233,9 @@ class Predictive:
     def _in_pipeline(self, pipeline: Pipeline, sample: BatchSample, value: float) -> Decision:
         """Sizes are decided at admission; until enough is known for that, a batch that was too long calls for less."""
         measured = f"{measure_name(self.slo)} {self.slo.format_value(value)}"
+        self._see_beyond(value, smallest=sample.items < _FEW)
         if pipeline.started or value <= self.slo.high:
-            return Decision(self._size, f"{measured}; sizes are decided as batches are admitted")
+            return Decision(self._size, f"{measured}; {self._believed}: {format_size(self._size)} was the last size")
         before = self._size
         self._size = clamp(min(before, sample.size * self.slo.aim / value))
         return Decision(self._size, f"{measured}; of the first batches: {format_change(before, self._size)}")
@@ -244,7 +249,7 @@ class Predictive:
             noise = pipeline.lines.noise
             goal = min(goal, self.slo.target * math.exp(-_SPARE * noise))
             if pipeline.overhead.varied >= _FIRST and pipeline.overhead.fixed + pipeline.overhead.extra > 0:
-                beside = pipeline.overhead.most(pipeline.lines.item(0.0), noise, in_queue=True)
+                beside = pipeline.overhead.most(pipeline.lines.item(0.0), noise)
                 most = max(beside * (1 / _ENOUGH - 1), self._size)
         return goal, most
 
@@ -260,7 +265,7 @@ class Predictive:
         small = self._floor is not None or sample.items < _FEW or sample.size <= _NEAR * max(planned, _FEW)
         smallest = small and (few or fixed > self.slo.high)
         self._unvaried = max(self._unvaried + (1 if smallest else -1), 0)
-        self._beyond = self._beyond + 1 if smallest and value > self.slo.high else 0
+        self._see_beyond(value, smallest)
         if self._floor is not None:
             self._unused = self._unused + 1 if planned > max(self._floor.size, _FEW) else 0
             # What waited has waited, whatever the size.
@@ -270,6 +275,10 @@ class Predictive:
                 self._floor, self._unvaried, self._unused = None, 0, 0
         elif self._unvaried >= _UNVARIED:
             self._floor = Floor(sample.size)
+
+    def _see_beyond(self, value: float, smallest: bool) -> None:
+        """Tell the user, once, when batch after batch of the smallest is beyond the objective."""
+        self._beyond = self._beyond + 1 if smallest and value > self.slo.high else 0
         if self._beyond >= _BEYOND_REACH and not self._told:
             self._told = True
             # Without a number: a wrapper may have shown other times than the user's.

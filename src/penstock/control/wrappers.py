@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-from penstock.control.protocol import Controller, news_of
+from penstock.control.protocol import Controller, asked_at_admission, news_of
 from penstock.control.reading import keep, usable_value
 from penstock.control.size import LARGEST, SMALLEST, check_size, clamp, format_size
 from penstock.errors import BadInputError
@@ -40,9 +40,19 @@ class Wrapper:
         """The inner controller's decision."""
         return self.inner.decide(sample)
 
+    def admit(self, at_s: float, waiting: float, idle: bool) -> Decision | None:
+        """The inner controller's answer where batches overlap, corrected as its decisions are."""
+        ask, before = asked_at_admission(self.inner), self.size
+        decision = None if ask is None else ask(at_s, waiting, idle)
+        return None if decision is None else self._corrected(decision, before)
+
     def news(self) -> str | None:
         """What the inner controller has to tell the user, if it ever does."""
         return news_of(self.inner)
+
+    def _corrected(self, decision: Decision, before: float) -> Decision:
+        """A decision as this wrapper lets it pass, with the size that was in force before it."""
+        return decision
 
     def _correct(self, decision: Decision, size: float, why: str) -> Decision:
         if size == decision.size:
@@ -97,6 +107,9 @@ class Sampled(Wrapper):
         self._start_over()
         decision = self.inner.decide(mean)
         return replace(decision, reason=f"mean of {self.k}: {decision.reason}")
+
+    def admit(self, at_s: float, waiting: float, idle: bool) -> None:
+        """No answer: who sees means knows of no single batch that is on its way."""
 
     def _start_over(self) -> None:
         self._count = 0
@@ -170,7 +183,9 @@ class Bounded(Wrapper):
 
     def decide(self, sample: BatchSample) -> Decision:
         """The inner decision, within the bounds."""
-        decision = self.inner.decide(sample)
+        return self._corrected(self.inner.decide(sample), self.size)
+
+    def _corrected(self, decision: Decision, before: float) -> Decision:
         side = "maximum" if decision.size > self.max_size else "minimum"
         within = clamp(decision.size, self.min_size, self.max_size)
         return self._correct(decision, within, f"held at the {side} of")
@@ -199,6 +214,8 @@ class Slewed(Wrapper):
     def decide(self, sample: BatchSample) -> Decision:
         """The inner decision, no farther than the factor from the size before it."""
         before = self.size
-        decision = self.inner.decide(sample)
+        return self._corrected(self.inner.decide(sample), before)
+
+    def _corrected(self, decision: Decision, before: float) -> Decision:
         near = clamp(decision.size, before / self.factor, before * self.factor)
         return self._correct(decision, near, "slowed to")

@@ -10,7 +10,7 @@ import numpy as np
 from penstock.control.forecast.crossings import Crossings
 from penstock.control.forecast.shape import FARTHEST, Floats, Shape, sums
 from penstock.control.forecast.steps import fit_steps
-from penstock.control.forecast.waves import fit_waves
+from penstock.control.forecast.waves import Known, fit_waves
 
 # So many batches are remembered, and no period is longer.
 _HISTORY = 400
@@ -171,9 +171,14 @@ class Cycle:
         first = int(edges.searchsorted(-min(regular + _BEFORE * period, _LEARNED * period)))
         if -edges[0] < period or works.size - first < _LEAST_BATCHES:
             return
+        known, shape, since = None, self._shape, self._place - self._origin
         # What absurd sizes make of it is refused.
         with np.errstate(all="ignore"):
-            found = _fitted(edges[first:], works[first:], fixed, _refined(edges, works, period))
+            if shape is not None and self.trusted:
+                period, known = shape.period, lambda places: shape.works(places + since)
+            else:
+                period = _refined(edges, works, period)
+            found = _fitted(edges[first:], works[first:], fixed, period, known)
         if found is None:
             return
         if self._shape is None:
@@ -182,9 +187,11 @@ class Cycle:
         self._shape, self._origin = found[0], self._place
 
 
-def _fitted(edges: Floats, works: Floats, fixed: float, period: float) -> tuple[Shape, float] | None:
+def _fitted(
+    edges: Floats, works: Floats, fixed: float, period: float, known: Known | None
+) -> tuple[Shape, float] | None:
     """The shape that explains the batches best."""
-    swing = fit_waves(edges, works, fixed, period)
+    swing = fit_waves(edges, works, fixed, period, known)
     if -edges[0] < _FOR_STEPS * period:
         return swing
     jumps = fit_steps(edges, works, fixed, period, math.inf if swing is None else swing[1])

@@ -25,6 +25,7 @@ _APART, _LOOKED_AT = 12, 4
 # Periods around what crossings say, around one that is known, and how far the known one follows.
 _AROUND, _NEAR = np.linspace(0.85, 1.15, 121), np.linspace(0.98, 1.02, 81)
 _FOLLOWED, _ANOTHER = 0.4, 0.05
+_COARSELY = 4
 # So many cells of a period are compared with those of one, two and three periods ago, with half a period at least.
 _COMPARED, _BACK, _LEAST_PART = 192, (1, 2, 3), 0.5
 # They are alike if they differ by less than this share of their variance, which is of a swing if it is more than that.
@@ -245,8 +246,18 @@ class Echo:
 def _most_alike(edges: Floats, done: Floats, interval: float, periods: Floats) -> tuple[float, float, float] | None:
     """The period under which the last one is most like those before: how far they are apart, in shares of its variance.
 
-    None where it is not like them; at last how far apart they are themselves, in squared logarithms.
+    None where it is not like them; at last how far apart they are themselves, in squared logarithms. First every
+    fourth of the given periods is tried, then those around the best of them.
     """
+    found = _compare(edges, done, interval, periods[::_COARSELY])
+    if found is None:
+        return None
+    at = int(periods.searchsorted(found[1]))
+    return _compare(edges, done, interval, periods[max(at - _COARSELY + 1, 0) : at + _COARSELY])
+
+
+def _compare(edges: Floats, done: Floats, interval: float, periods: Floats) -> tuple[float, float, float] | None:
+    """The best of these, as `_most_alike` gives it."""
     total = -edges[0]
     periods = periods[periods * (1 + _LEAST_PART) < total]
     if not periods.size:
@@ -258,16 +269,18 @@ def _most_alike(edges: Floats, done: Floats, interval: float, periods: Floats) -
             break
         places = np.linspace(-reach, 0.0, _COMPARED + 1)
         now = np.log(np.diff(np.interp(places, edges, done)))
+        if back == 1:
+            variance += float(np.var(now))
+            if not variance > _LEAST_VARIANCE:
+                return None
         earlier = (places - back * periods[:, None]).ravel()
         then = np.log(np.diff(np.interp(earlier, edges, done).reshape(periods.size, -1), axis=1))
         squares = np.minimum((now - then) ** 2, _FARTHEST).mean(axis=1)
-        if back == 1:
-            variance += float(np.var(now))
-        elif not squares.min() < _ALIKE * variance:
+        if back > 1 and not squares.min() < _ALIKE * variance:
             break
         apart += squares
         counted += 1
-    if not counted or not variance > _LEAST_VARIANCE:
+    if not counted:
         return None
     apart /= counted
     best = int(apart.argmin())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from enum import StrEnum
 from math import exp, inf, log, sqrt
 from typing import NamedTuple
@@ -89,13 +90,12 @@ class Level:
         self.recall = recall
         self.changes = changes
         count = len(self.views)
-        self._items = [0.0] * count
-        self._doubts = [0.0] * count
-        self._slopes = [0.0] * count
-        self._noises = [0.0] * count
-        self._scores = [0.0] * count
+        # Arrays, not lists: the loop copies a controller with every batch.
+        self._items, self._doubts, self._slopes, self._noises, self._scores = (
+            array("d", [0.0]) * count for _ in range(5)
+        )
         self._best = 0
-        self._variances = [_FIRST_NOISE**2] * count
+        self._variances = array("d", [_FIRST_NOISE**2]) * count
         self._known: list[tuple[float, float]] = []
         self._since = _DOUBT + 1
         self._started = False
@@ -136,7 +136,7 @@ class Level:
         """Take the next batch for the first one, with all that is known of other levels."""
         self._started = False
         self._noise_gain = 1.0
-        self._variances = [_FIRST_NOISE**2] * len(self.views)
+        self._variances = array("d", [_FIRST_NOISE**2]) * len(self.views)
 
     def learn(self, size: float, value: float, fixed: float) -> News:
         """One more batch; what it was."""

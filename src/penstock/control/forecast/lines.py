@@ -14,7 +14,7 @@ _FIRST_LOSS, _LEAST_LOSS, _FARTHEST = 0.01, 1e-6, 0.25
 # After a change slopes are believed in part: the fifth of one after two batches, the half after so many.
 _NO_SLOPE = 4.0
 # Beyond this, as a logarithm, a batch is odd: the second in a row is another load.
-_ODD = 0.7
+_ODD = 0.8
 # So many levels that have ended are remembered; nearer ones than this are one.
 _KNOWN_LEVELS, _SAME = 4, 0.5
 # No forecast is farther from what was seen last.

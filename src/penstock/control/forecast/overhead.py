@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from array import array
 from bisect import bisect_right
-
-import numpy as np
-from numpy.typing import NDArray
+from math import exp, inf, log
 
 # Guesses of the fixed time, in targets; and of the items that would take as long, in sizes of the first batch.
 _SHARES = (0.0, 0.01, 0.02, 0.035, 0.06, 0.1, 0.15, 0.2, 0.25, 0.3, 0.37, 0.45, 0.55, 0.67, 0.82, 1.0, 1.5, 2.2, 3.3)
@@ -40,7 +37,7 @@ class Overhead:
     A loop that holds a latency makes batches small when items are heavy, so size and time hardly vary together, and a
     line through them says nothing. Instead each guess g of the fixed time predicts the next batch from the last ones,
 
-        log((value - g) / n)  followed with gain 0.6
+        log each follows log((value - g) / n) with gain 0.6
         error = log(value / (g + n each))
 
     and the guess with the smallest squared errors of late is believed, if no batch was shorter. An error beyond 1
@@ -57,86 +54,98 @@ class Overhead:
     (0.2, 0.0)
     """
 
-    def __init__(self, target: float) -> None:
+    def __init__(self, target: float, in_queue: bool = False) -> None:
         self.fixed = 0.0
         """The part of a value that does not depend on the size."""
         self.extra = 0.0
         """So many items more would take as long as what a batch has beside its items; only in a queue."""
         self.varied = 0
         """So many batches differed enough in size to tell guesses apart."""
-        self._shares = array("d", (target * share for share in _SHARES))
-        self._fixed = np.concatenate((self._shares, np.zeros(len(_EXTRAS))))
-        self._extras = np.zeros(self._fixed.size)
-        self._losses = np.concatenate((np.zeros(len(_SHARES)), np.full(len(_EXTRAS), _HANDICAP)))
-        self._slopes = np.zeros(self._fixed.size)
-        self._levels: NDArray[np.float64] | None = None
-        self._shortest = math.inf
+        self.in_queue = in_queue
+        # Of each guess: the fixed time or the extra items, what it has lost, what an item takes if it is right, and
+        # how that moves. Guesses of a fixed time come first; those beyond the shortest batch are not followed.
+        self._fixed = array("d", (target * share for share in _SHARES))
+        self._extras, self._losses, self._each, self._slopes = (array("d", [0.0]) * len(_SHARES) for _ in range(4))
+        self._possible = len(_SHARES)
+        self._shortest = inf
         self._usual = 0.0
         self._best = 0
+        self._started = False
 
-    def learn(self, size: float, value: float, in_queue: bool = False) -> None:
-        """One more batch; whether it is the time in a queue's slowest stage."""
+    def learn(self, size: float, value: float) -> None:
+        """One more batch; in a queue, by its time in the slowest stage."""
         self._shortest = min(value, self._shortest * _RISE)
-        if self._levels is None:
-            self._extras[len(self._shares) :] = size * np.array(_EXTRAS)
-        sizes = size + self._extras
-        seen = np.maximum(value - self._fixed, _LEAST_SHARE * value)
-        seen /= sizes
-        np.log(seen, out=seen)
-        if self._levels is None:
-            self._levels, self._usual = seen, math.log(size)
+        self._rule_out(size, value)
+        if not self._started:
+            self._start(size, value)
             return
-        if in_queue:
-            self._levels += self._slopes
-        varied = abs(change := math.log(size + self.extra) - self._usual)
+        varied = abs(change := log(size + self.extra) - self._usual)
         self._usual += _USUAL_GAIN * change
+        told, keep, farthest, in_queue = 0.0, 1.0, 0.0, self.in_queue
         if varied > _ALIKE:
             self.varied += 1
-            foreseen = np.exp(self._levels)
-            foreseen *= sizes
-            foreseen += self._fixed
-            errors = value / foreseen
-            np.log(errors, out=errors)
-            errors *= errors
+            told, keep, farthest = 1.0, _FORGET, _FARTHEST
             if in_queue:
                 told = min(varied / _DIFFERENT, 1.0) ** 2
-                self._losses *= 1 - (1 - _FORGET_IN_QUEUE) * told
-                self._losses += told * np.minimum(errors, _FARTHEST_IN_QUEUE)
-            else:
-                self._losses *= _FORGET
-                self._losses += np.minimum(errors, _FARTHEST)
-        seen -= self._levels
-        self._levels += _GAIN * seen
-        if in_queue:
-            self._slopes += _TREND * seen
-        self._believe(in_queue)
+                keep, farthest = 1 - (1 - _FORGET_IN_QUEUE) * told, _FARTHEST_IN_QUEUE
+        each, losses, slopes = self._each, self._losses, self._slopes
+        least, items = _LEAST_SHARE * value, size
+        for number in self._followed:
+            fixed = self._fixed[number]
+            if in_queue:
+                items = size + self._extras[number]
+                each[number] *= exp(slopes[number])
+            foreseen = each[number] * items
+            if told:
+                error = log(value / (fixed + foreseen))
+                error *= error
+                losses[number] = keep * losses[number] + told * (error if error < farthest else farthest)
+            work = value - fixed
+            off = (work if work > least else least) / foreseen
+            each[number] *= off**_GAIN
+            if in_queue:
+                slopes[number] += _TREND * log(off)
+        self._believe()
 
-    def most(self, item: float, noise: float, in_queue: bool = False) -> float:
+    def most(self, item: float, noise: float) -> float:
         """The most that is there whatever the size, in items of this value, of all that is not ruled out.
 
         By batches whose value has so much noise, as a share of it.
         """
-        losses = self._losses.copy()
-        count = len(self._shares)
-        losses[self._possible() : count] = math.inf
-        if not in_queue:
-            losses[count:] = math.inf
-        left = losses <= losses.min() + _IN_DOUBT * noise * noise
-        return float((self._fixed[left] / item + self._extras[left]).max())
+        losses, followed = self._losses, self._followed
+        limit = min(losses[number] for number in followed) + _IN_DOUBT * noise * noise
+        return max(self._fixed[each] / item + self._extras[each] for each in followed if losses[each] <= limit)
 
-    def _possible(self) -> int:
-        """So many guesses are no longer than the shortest batch."""
-        return max(bisect_right(self._shares, _SHORTER * self._shortest), 1)
+    @property
+    def _followed(self) -> list[int]:
+        return [*range(self._possible), *range(len(_SHARES), len(self._fixed))]
 
-    def _believe(self, in_queue: bool) -> None:
-        """The best guess, of those that are possible."""
-        best = int(self._losses[: self._possible()].argmin())
-        if in_queue:
-            count = len(self._shares)
-            other = count + int(self._losses[count:].argmin())
-            if self._losses[other] < self._losses[best]:
-                best = other
-            if self._best >= count and self._losses[best] > _BETTER * self._losses[self._best]:
-                best = self._best
-        self._best = best
-        self.fixed, self.extra = float(self._fixed[best]), float(self._extras[best])
+    def _start(self, size: float, value: float) -> None:
+        """With the first batch every guess is right."""
+        self._started = True
+        self._usual = log(size)
+        if self.in_queue:
+            self._extras.extend(size * extra for extra in _EXTRAS)
+            self._losses.extend([_HANDICAP] * len(_EXTRAS))
+            for other in (self._fixed, self._each, self._slopes):
+                other.extend([0.0] * len(_EXTRAS))
+        for number, (fixed, extra) in enumerate(zip(self._fixed, self._extras, strict=True)):
+            self._each[number] = max(value - fixed, _LEAST_SHARE * value) / (size + extra)
+
+    def _rule_out(self, size: float, value: float) -> None:
+        """Follow no guess that is longer than the shortest batch; one that no longer is, from here on."""
+        possible = max(bisect_right(self._fixed, _SHORTER * self._shortest, 0, len(_SHARES)), 1)
+        for number in range(self._possible, possible):
+            self._losses[number] = self._losses[number - 1]
+            self._each[number] = max(value - self._fixed[number], _LEAST_SHARE * value) / size
+            self._slopes[number] = 0.0
+        self._possible = possible
+
+    def _believe(self) -> None:
+        """The best guess, of those that are followed."""
+        losses = self._losses
+        best = min(self._followed, key=losses.__getitem__)
+        # In a queue the extra items of before are not given up for a guess that is hardly better.
+        if self._best < len(_SHARES) or losses[best] <= _BETTER * losses[self._best]:
+            self._best = best
+        self.fixed, self.extra = self._fixed[self._best], self._extras[self._best]

@@ -42,7 +42,7 @@ class Pipeline:
 
     def __init__(self, target: float, cycles: bool = True) -> None:
         self.cycles = cycles
-        self.overhead = Overhead(target)
+        self.overhead = Overhead(target, in_queue=True)
         self.lines = Lines()
         self._echo = Echo()
         self._queue = Queue()
@@ -87,6 +87,10 @@ class Pipeline:
     def add(self, at_s: float, size: float) -> None:
         """A batch of this size is admitted."""
         self._queue.add(at_s, size)
+
+    def correct(self, size: float) -> None:
+        """The last batch was admitted with another size than was answered."""
+        self._queue.correct(size)
 
     def _size_for(self, at_s: float, goal: float) -> float:
         fixed, extra, queue = self.overhead.fixed, self.overhead.extra, self._queue
@@ -135,7 +139,7 @@ class Pipeline:
 
     def _learn_clear(self, size: float, own_s: float) -> None:
         before = self.overhead.fixed, self.overhead.extra
-        self.overhead.learn(size, own_s, in_queue=True)
+        self.overhead.learn(size, own_s)
         extra = self.overhead.extra
         self._sizes.append(size)
         self._own_s.append(own_s)

@@ -70,6 +70,11 @@ class Queue:
         if len(self._sizes) > _MOST:
             self.lose()
 
+    def correct(self, size: float) -> None:
+        """The last batch that was admitted has this size."""
+        if self._sizes:
+            self._sizes[-1] = size
+
     def admit(self, at_s: float, extra: float) -> Seen:
         """A batch is about to be admitted, as a place is free: what that tells.
 

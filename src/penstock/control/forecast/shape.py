@@ -39,6 +39,13 @@ class Shape:
         """Of the items between two places."""
         return self._until(end) - self._until(begin)
 
+    def works(self, places: Floats) -> Floats:
+        """Of the items between each two places."""
+        periods, phases = np.divmod(places, self.period)
+        until = np.interp(phases, np.frombuffer(self._places), np.frombuffer(self._done))
+        until += periods * self._done[-1]
+        return until[1:] - until[:-1]
+
     def size_for(self, work: float, begin: float) -> float:
         """How many items from a place on come to so much work, up to two periods of them."""
         periods, rest = divmod(self._until(begin) + work, self._done[-1])

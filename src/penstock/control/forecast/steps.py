@@ -11,6 +11,7 @@ from penstock.control.forecast.shape import FARTHEST, Floats, Shape
 
 # Each round moves the rise, the length of the heavy part and the period, or leaves them; in parts of the period.
 _MOVES = np.array(list(itertools.product((-1.0, 0.0, 1.0), repeat=3)))
+_STAY = len(_MOVES) // 2
 _SCALES = (1 / 16, 1 / 32, 1 / 64, 1 / 128, 1 / 256)
 _ROUNDS = 2
 _HOPELESS = 1.5
@@ -49,12 +50,14 @@ def fit_steps(
             guesses = best + _MOVES * (scale * reach)
             losses, solved = _losses(edges, works, fixed, guesses)
             least = int(losses.argmin())
+            # Finer guesses make it somewhat better, not this much.
+            if not losses[least] <= _HOPELESS * rival or losses[least] == math.inf:
+                return None
             if not losses[least] < loss:
                 break
             loss, best, levels = float(losses[least]), guesses[least], solved[least]
-        # Finer guesses make it somewhat better, not this much.
-        if not loss <= _HOPELESS * rival or loss == math.inf:
-            return None
+            if least == _STAY:
+                break
     rise, stay, period = best.tolist()
     return _shape(rise, stay, period, levels), loss
 

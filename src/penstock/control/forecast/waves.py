@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 
@@ -26,19 +27,26 @@ _SETTLED = np.append(np.full(_NORMS.size, 0.02), 0.002)
 # An error counts in full up to this, as a logarithm. No item is so much lighter or heavier than the others.
 _WILD, _STEEPEST = 0.3, 6.0
 
+Known = Callable[[Floats], Floats]
+"""The work between each two of some places."""
 
-def fit_waves(edges: Floats, works: Floats, fixed: float, period: float) -> tuple[Shape, float] | None:
+
+def fit_waves(
+    edges: Floats, works: Floats, fixed: float, period: float, known: Known | None = None
+) -> tuple[Shape, float] | None:
     """The shape, with a period near the given one, that explains the work of batches, and the mean of its losses.
 
     None where nothing sensible does. A loss is the square of an error, as a logarithm, up to a limit.
 
     `edges` are the places where batches begin, and where the last one ends, at 0. It begins with the curve of the last
-    period as its batches had it; then come a few steps of least squares on the logarithms of times, in which wild
-    errors count less, and quick waves are held back.
+    period as its batches had it, or with the work between places that is `known` from before; then come a few steps of
+    least squares on the logarithms of times, in which wild errors count less, and quick waves are held back.
     """
     seen = np.log(fixed + works)
     widths, heaviness = _cells(edges, works, period)
     before = sums(widths)
+    if known is not None:
+        heaviness = np.log(known(period * (before - 1)) / (widths * period))
     # The coefficients, and by how much the period is longer, as a logarithm.
     guess = np.append(_BASIS @ heaviness / _NORMS, 0.0)
     held = works.size * _HELD
@@ -48,7 +56,7 @@ def fit_waves(edges: Floats, works: Floats, fixed: float, period: float) -> tupl
         forecasts, slopes = _forecasts(edges, widths, before, guess, period)
         times = fixed + forecasts
         errors = seen - np.log(times)
-        loss = float(np.minimum(errors * errors, FARTHEST).mean())
+        loss = float(np.minimum(errors * errors, FARTHEST).sum()) / works.size
         if loss < least:
             best, least = guess, loss
         if step == _STEPS:
