@@ -11,7 +11,7 @@ from penstock.control.faf import Faf
 from penstock.control.fixed import Fixed
 from penstock.control.registry import create
 from penstock.errors import BadInputError
-from penstock.sample import BatchSample, Decision
+from penstock.sample import BatchSample, Decision, Status
 from penstock.sim.form import form_of, has_oracle
 from penstock.sim.run import SimSpec, simulate
 from penstock.slo import Slo, Verdict
@@ -229,3 +229,22 @@ def test_virtual_time_runs_two_objectives_and_has_no_oracle_for_them() -> None:
     assert form_of(create("faf", slo, 10), slo) is None
     run = simulate(SimSpec(controller="faf", items=5000, slo=text))
     assert int(run.items.sum()) == 5000
+
+
+class Waits:
+    """Always waits as long as the bound allows, by the clock that it sees."""
+
+    size = 100.0
+
+    def decide(self, sample: BatchSample) -> Decision:
+        return Decision(self.size, "seen", min_size=50.0, max_wait_s=1.0)
+
+
+def test_an_empty_batch_makes_nobody_wait_on_another_clock() -> None:
+    slo = Slo.parse("<= 2 s end-to-end & 60/s ± 10%")
+    controller = Both(Waits(), slo)
+    for number in range(30):
+        seen = controller.decide(BatchSample(number, 100, 100, 1.0, wait_s=0.1, backlog=0))
+    assert seen.max_wait_s != pytest.approx(1.0, rel=0.05)
+    empty = controller.decide(BatchSample(30, 0, 0, 0.1, status=Status.EMPTY))
+    assert empty.max_wait_s == seen.max_wait_s

@@ -26,6 +26,10 @@ def jumps(place: float) -> float:
     return 5.0 if place % PERIOD > PERIOD / 2 else 1.0
 
 
+def spikes(place: float) -> float:
+    return 8.0 if place % PERIOD > 0.97 * PERIOD else 1.0
+
+
 def teach(
     echo: Echo,
     load: Callable[[float], float],
@@ -43,6 +47,13 @@ def teach(
         echo.foresee(0.0, size)
         echo.learn(size, time, extra, without, 1)
         place += size
+
+
+def test_a_narrow_spike_that_comes_back_slowly_is_foreseen() -> None:
+    echo = Echo()
+    teach(echo, spikes, 0.0, 4.5 * PERIOD)
+    assert echo.period == pytest.approx(PERIOD, rel=0.01)
+    assert echo.size_for(800.0, 0.48 * PERIOD) < 0.5 * echo.size_for(800.0, 0.2 * PERIOD)
 
 
 @pytest.mark.parametrize("load", [swing, jumps])

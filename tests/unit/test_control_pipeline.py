@@ -17,7 +17,8 @@ import pytest
 from penstock.control.forecast.lines import Lines
 from penstock.control.forecast.queue import Queue
 from penstock.control.predictive import Predictive
-from penstock.control.wrappers import Bounded, Sampled, Slewed, Wrapper
+from penstock.control.protocol import asked_at_admission
+from penstock.control.wrappers import Bounded, Correcting, Filled, Sampled, Slewed
 from penstock.sample import BatchSample, Status
 from penstock.sim.kernel import pass_through
 from penstock.sim.run import SimSpec, simulate
@@ -32,7 +33,7 @@ Service = Callable[[int, int], float]
 
 
 def piped(
-    controller: Predictive | Wrapper,
+    controller: Predictive | Correcting | Filled,
     service_s: Service,
     batches: int,
     noise: Callable[[int, int], float] = lambda number, stage: 1.0,
@@ -175,24 +176,19 @@ def test_bounds_and_slew_hold_for_sizes_that_are_decided_at_admission() -> None:
 
 
 def test_a_size_that_a_bound_has_trimmed_is_what_is_known_to_be_on_its_way() -> None:
-    controller = Predictive(SLO, 10)
-    for _ in piped(Bounded(controller, max_size=60), steady, 100):
-        pass
-    assert controller._pipeline is not None
-    assert set(controller._pipeline._queue.ahead) == {60.0}
+    for wrapped in (lambda inner: Bounded(inner, max_size=60), lambda inner: Slewed(inner, 1.2), Filled):
+        controller, on_their_way = Predictive(SLO, 2000), []
+        for sample in piped(wrapped(controller), steady, 100):
+            on_their_way.append(sample.size)
+            assert controller._pipeline is not None
+            known = controller._pipeline._queue._sizes.tolist()
+            assert known == on_their_way[-len(known) :]
 
 
-def test_who_sees_means_is_not_asked_at_admission() -> None:
-    controller = Sampled(Predictive(SLO, 10), SLO, k=5)
-    assert controller.admit(1.0, math.inf, False) is None
-
-
-def test_what_no_size_can_meet_is_told_once_in_a_pipeline_too() -> None:
-    controller = Predictive(SLO, 10)
-    told = []
-    for _ in piped(controller, lambda number, items: 2.0 + 0.5 * items, 80):
-        told += filter(None, [controller.news()])
-    assert len(told) == 1
+def test_wrappers_that_show_other_batches_than_there_were_are_not_asked_at_admission() -> None:
+    assert asked_at_admission(Sampled(Predictive(SLO, 10), SLO, k=5)) is None
+    assert asked_at_admission(Bounded(Sampled(Predictive(SLO, 10), SLO, k=5))) is not None
+    assert Bounded(Sampled(Predictive(SLO, 10), SLO, k=5)).admit(1.0, math.inf, False) is None
 
 
 def test_the_reason_of_a_batch_that_has_left_says_what_is_believed() -> None:

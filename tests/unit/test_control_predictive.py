@@ -304,6 +304,13 @@ def test_a_fixed_part_is_ruled_out_only_by_sizes_that_differ() -> None:
     assert alike.most(1.0, 0.05) > 0.4
 
 
+def test_a_guess_that_was_ruled_out_and_comes_back_is_not_believed_for_that() -> None:
+    overhead = Overhead(1.0)
+    for number in range(6000):
+        overhead.learn((400, 900)[number % 2], 0.25 + 1e-3 * (400, 900)[number % 2] if number else 0.3)
+        assert number < 20 or overhead.fixed <= 0.25
+
+
 @pytest.mark.parametrize("most", [100, 200])
 def test_a_trial_that_a_bound_on_the_size_holds_back_ends(most: int) -> None:
     controller = registry.create("predictive", SLO, 100, live=True, max_size=most)

@@ -12,9 +12,9 @@ from penstock.control.forecast import cycle as cycle_module
 from penstock.control.forecast import waves as module
 from penstock.control.forecast.cycle import Cycle
 from penstock.control.forecast.level import Level
-from penstock.control.forecast.shape import Shape, sums
+from penstock.control.forecast.shape import Floats, Shape, sums
 from penstock.control.forecast.steps import fit_steps
-from penstock.control.forecast.waves import CELLS, fit_waves
+from penstock.control.forecast.waves import CELLS, Known, fit_waves
 
 FIXED_S, PERIOD = 0.2, 1e6
 
@@ -181,6 +181,23 @@ def test_a_load_that_jumps_is_foreseen_to_the_jump() -> None:
     before = 0.4 / 1e-5
     across = cycle.size_for(1.0, 0.2, ahead=4 * PERIOD + STEPS_RISE - before - cycle._place)
     assert across == pytest.approx(before + 0.4 / 2e-4, rel=0.15)
+
+
+def test_a_trusted_cycle_begins_its_next_fit_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
+    begun = []
+
+    def fit(
+        edges: Floats, works: Floats, fixed: float, period: float, known: Known | None
+    ) -> tuple[Shape, float] | None:
+        if known is not None:
+            begun.append(known(edges) / works)
+        return fit_waves(edges, works, fixed, period, known)
+
+    monkeypatch.setattr(cycle_module, "fit_waves", fit)
+    adopted(SWING, 5.0)
+    assert begun
+    # What is known is that of the very batches that are fitted.
+    assert np.abs(np.log(np.concatenate(begun))).max() < 0.1
 
 
 def test_two_ups_and_two_downs_are_enough() -> None:

@@ -157,6 +157,7 @@ def test_no_wait_is_longer_than_the_bound() -> None:
         decision = controller.decide(BatchSample(0, 100, 100, 1.2, wait_s=0.6))
     assert controller.margin < 1
     assert decision.max_wait_s == 2.0
+    assert controller.decide(BatchSample(1, 0, 0, 0.1, status=Status.EMPTY)).max_wait_s == 2.0
 
 
 def test_batches_that_do_not_overlap_do_not_on_a_scaled_clock_either() -> None:

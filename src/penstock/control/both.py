@@ -82,24 +82,31 @@ class Both(Wrapper):
         """The inner decision on the batch, from the aim that serves both."""
         first, second = usable_value(self.slo, sample), usable_value(self.also, sample)
         if first is None:
-            return self.inner.decide(sample)
+            return self._scaled.decide(self.inner, sample, self._factor, self._longest_s)
         ratio, before = first / self.aim, self.size
         wanted = 0.0 if second is None else self._move(first, second, ratio)
-        factor = math.exp(self._moved if self.slo.metric is Metric.THROUGHPUT else -self._moved)
-        longest_s = self.slo.target if self.slo.metric is Metric.END_TO_END else math.inf
-        decision = self._scaled.decide(self.inner, sample, factor, longest_s)
+        decision = self._scaled.decide(self.inner, sample, self._factor, self._longest_s)
         if second is not None and not took_all(sample, before):
             self._judge(first, second, wanted, ratio, decision.size / before)
         if not self._moved:
             return decision
         aim = self.slo.format_value(float(f"{self.aim:.3g}"))
-        note = f"a time counts {factor:.3g} times, to aim at {aim} for {self.also}"
+        note = f"a time counts {self._factor:.3g} times, to aim at {aim} for {self.also}"
         return replace(decision, reason=f"{decision.reason}; {note}")
 
     def news(self) -> str | None:
         """What to tell since the last call: once that both cannot hold, once that they do."""
         news, self._news = self._news, None
         return news or super().news()
+
+    @property
+    def _factor(self) -> float:
+        """What every time counts for, so that the controller inside steers to the moved aim."""
+        return math.exp(self._moved if self.slo.metric is Metric.THROUGHPUT else -self._moved)
+
+    @property
+    def _longest_s(self) -> float:
+        return self.slo.target if self.slo.metric is Metric.END_TO_END else math.inf
 
     def _move(self, first: float, second: float, ratio: float) -> float:
         """Move the aim; which way the second wants it, 0 where it holds."""

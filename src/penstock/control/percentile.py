@@ -62,11 +62,11 @@ class Percentile(Wrapper):
     def decide(self, sample: BatchSample) -> Decision:
         """The inner decision on the batch as the margin shows it."""
         value = usable_value(self.slo, sample)
+        longest_s = self.slo.target if self.slo.metric is Metric.END_TO_END else math.inf
         if value is None:
-            return self._scaled.decide(self.inner, sample, self.margin)
+            return self._scaled.decide(self.inner, sample, self.margin, longest_s)
         if not self._backlogged(sample):
             self._learn(value)
-        longest_s = self.slo.target if self.slo.metric is Metric.END_TO_END else math.inf
         decision = self._scaled.decide(self.inner, sample, self.margin, longest_s)
         note = f"for {self.slo.percentile} a time counts {self.margin:.3g} times"
         return replace(decision, reason=f"{decision.reason}; {note}")

@@ -116,6 +116,8 @@ class Predictive:
         # Of batches that are on their way together, from when somebody asks as each is admitted.
         self._pipeline: Pipeline | None = None
         self._waited_s = self._waiting = 0.0
+        # Whether the last that was said is the size of a batch as it was admitted.
+        self._answered = False
         self._believed = "sizes are decided as batches are admitted"
         self._sizes = array("d")
         # Of the last decisions: their sizes, and what an item would have taken without a cycle.
@@ -143,11 +145,12 @@ class Predictive:
         self._size = size
         if self._decided:
             self._decided[-1] = size
-        if self._pipeline is not None:
-            self._pipeline.correct(min(size, self._waiting))
+        if self._answered and self._pipeline is not None:
+            self._pipeline.correct(min(max(round(size), 1), self._waiting))
 
     def decide(self, sample: BatchSample) -> Decision:
         """Learn from a usable sample and solve; keep the size on any other."""
+        self._answered = False
         if self._pipeline is not None:
             self._leave(self._pipeline, sample)
         value = usable_value(self.slo, sample)
@@ -205,6 +208,7 @@ class Predictive:
             self._pipeline = Pipeline(self.slo.aim, self.cycles)
         pipeline, before, self._waiting = self._pipeline, self._size, waiting
         planned = pipeline.admit(at_s, idle, *self._goal_and_most(pipeline))
+        self._answered = planned is not None
         if planned is None:
             pipeline.add(at_s, min(max(round(self._size), 1), waiting))
             return None
@@ -233,7 +237,6 @@ class Predictive:
     def _in_pipeline(self, pipeline: Pipeline, sample: BatchSample, value: float) -> Decision:
         """Sizes are decided at admission; until enough is known for that, a batch that was too long calls for less."""
         measured = f"{measure_name(self.slo)} {self.slo.format_value(value)}"
-        self._see_beyond(value, smallest=sample.items < _FEW)
         if pipeline.started or value <= self.slo.high:
             return Decision(self._size, f"{measured}; {self._believed}: {format_size(self._size)} was the last size")
         before = self._size
@@ -265,7 +268,7 @@ class Predictive:
         small = self._floor is not None or sample.items < _FEW or sample.size <= _NEAR * max(planned, _FEW)
         smallest = small and (few or fixed > self.slo.high)
         self._unvaried = max(self._unvaried + (1 if smallest else -1), 0)
-        self._see_beyond(value, smallest)
+        self._beyond = self._beyond + 1 if smallest and value > self.slo.high else 0
         if self._floor is not None:
             self._unused = self._unused + 1 if planned > max(self._floor.size, _FEW) else 0
             # What waited has waited, whatever the size.
@@ -275,10 +278,6 @@ class Predictive:
                 self._floor, self._unvaried, self._unused = None, 0, 0
         elif self._unvaried >= _UNVARIED:
             self._floor = Floor(sample.size)
-
-    def _see_beyond(self, value: float, smallest: bool) -> None:
-        """Tell the user, once, when batch after batch of the smallest is beyond the objective."""
-        self._beyond = self._beyond + 1 if smallest and value > self.slo.high else 0
         if self._beyond >= _BEYOND_REACH and not self._told:
             self._told = True
             # Without a number: a wrapper may have shown other times than the user's.

@@ -7,6 +7,7 @@ whose next decision starts from there and not from a size that was never in forc
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from dataclasses import replace
 
 from penstock.control.protocol import Controller, asked_at_admission, news_of
@@ -40,19 +41,9 @@ class Wrapper:
         """The inner controller's decision."""
         return self.inner.decide(sample)
 
-    def admit(self, at_s: float, waiting: float, idle: bool) -> Decision | None:
-        """The inner controller's answer where batches overlap, corrected as its decisions are."""
-        ask, before = asked_at_admission(self.inner), self.size
-        decision = None if ask is None else ask(at_s, waiting, idle)
-        return None if decision is None else self._corrected(decision, before)
-
     def news(self) -> str | None:
         """What the inner controller has to tell the user, if it ever does."""
         return news_of(self.inner)
-
-    def _corrected(self, decision: Decision, before: float) -> Decision:
-        """A decision as this wrapper lets it pass, with the size that was in force before it."""
-        return decision
 
     def _correct(self, decision: Decision, size: float, why: str) -> Decision:
         if size == decision.size:
@@ -60,6 +51,29 @@ class Wrapper:
         self.inner.size = size
         least = None if decision.min_size is None else min(decision.min_size, size)
         return replace(decision, size=size, min_size=least, reason=f"{decision.reason}; {why} {format_size(size)}")
+
+
+class Correcting(Wrapper, ABC):
+    """A wrapper that shows the controller inside all there is and corrects nothing but sizes.
+
+    So it can do that also where batches overlap and sizes are decided as they are admitted. A wrapper that shows the
+    controller other batches than there were does not pass that question on: the two would not fit together.
+    """
+
+    def decide(self, sample: BatchSample) -> Decision:
+        """The inner decision, corrected."""
+        before = self.size
+        return self._corrected(self.inner.decide(sample), before)
+
+    def admit(self, at_s: float, waiting: float, idle: bool) -> Decision | None:
+        """The inner answer as a batch is admitted, corrected; None where there is none."""
+        ask, before = asked_at_admission(self.inner), self.size
+        decision = None if ask is None else ask(at_s, waiting, idle)
+        return None if decision is None else self._corrected(decision, before)
+
+    @abstractmethod
+    def _corrected(self, decision: Decision, before: float) -> Decision:
+        """The decision as it may be, where this size was in force before it."""
 
 
 class Sampled(Wrapper):
@@ -108,9 +122,6 @@ class Sampled(Wrapper):
         decision = self.inner.decide(mean)
         return replace(decision, reason=f"mean of {self.k}: {decision.reason}")
 
-    def admit(self, at_s: float, waiting: float, idle: bool) -> None:
-        """No answer: who sees means knows of no single batch that is on its way."""
-
     def _start_over(self) -> None:
         self._count = 0
         self._size = 0.0
@@ -138,6 +149,11 @@ class Filled(Wrapper):
             return self._correct(decision, before, "but the batch took all there was: stays at")
         return decision
 
+    def admit(self, at_s: float, waiting: float, idle: bool) -> Decision | None:
+        """The inner answer as a batch is admitted: there it is known how much waits."""
+        ask = asked_at_admission(self.inner)
+        return None if ask is None else ask(at_s, waiting, idle)
+
 
 def took_all(sample: BatchSample, limit: float) -> bool:
     """Whether a batch took all there was, and might have been larger: its limit did not hold it back.
@@ -154,7 +170,7 @@ def took_all(sample: BatchSample, limit: float) -> bool:
     return sample.size < min(math.floor(limit), _FULL * limit) and sample.backlog <= 0
 
 
-class Bounded(Wrapper):
+class Bounded(Correcting):
     """Keeps the size between two bounds.
 
     >>> from penstock.control.faf import Faf
@@ -181,17 +197,13 @@ class Bounded(Wrapper):
     def size(self, size: float) -> None:
         self.inner.size = clamp(size, self.min_size, self.max_size)
 
-    def decide(self, sample: BatchSample) -> Decision:
-        """The inner decision, within the bounds."""
-        return self._corrected(self.inner.decide(sample), self.size)
-
     def _corrected(self, decision: Decision, before: float) -> Decision:
         side = "maximum" if decision.size > self.max_size else "minimum"
         within = clamp(decision.size, self.min_size, self.max_size)
         return self._correct(decision, within, f"held at the {side} of")
 
 
-class Slewed(Wrapper):
+class Slewed(Correcting):
     """Limits the change per decision to a factor, up and down: 2, or "100%", at most doubles and at most halves.
 
     >>> from penstock.control.faf import Faf
@@ -210,11 +222,6 @@ class Slewed(Wrapper):
             self.factor = parse_count(factor, "slew")
         if not (math.isfinite(self.factor) and self.factor > 1):
             raise BadInputError("slew", factor, "a change needs a factor above 1", "write e.g. 2 or '100%'")
-
-    def decide(self, sample: BatchSample) -> Decision:
-        """The inner decision, no farther than the factor from the size before it."""
-        before = self.size
-        return self._corrected(self.inner.decide(sample), before)
 
     def _corrected(self, decision: Decision, before: float) -> Decision:
         near = clamp(decision.size, before / self.factor, before * self.factor)

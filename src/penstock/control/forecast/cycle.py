@@ -22,6 +22,8 @@ _LEAST_RANGE, _NOISE_RANGE = 0.35, 6.0
 _REGULAR = 0.25
 # Crossings are known to a batch or two: periods around the mean interval, from which a fit finds its way.
 _AROUND = np.linspace(0.88, 1.12, 61)
+# A trusted period that is no farther from that is kept, to begin with.
+_KNOWN = 0.1
 # A shape is learned from the last periods and what came just before; not again within so much of one.
 _LEARNED, _BEFORE, _AGAIN = 4.0, 0.2, 0.7
 # Of little more than one period, as at first, two levels explain a swing as well as waves do: not before so many.
@@ -174,7 +176,7 @@ class Cycle:
         known, shape, since = None, self._shape, self._place - self._origin
         # What absurd sizes make of it is refused.
         with np.errstate(all="ignore"):
-            if shape is not None and self.trusted:
+            if shape is not None and self.trusted and abs(math.log(period / shape.period)) < _KNOWN:
                 period, known = shape.period, lambda places: shape.works(places + since)
             else:
                 period = _refined(edges, works, period)

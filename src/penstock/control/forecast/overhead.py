@@ -75,9 +75,9 @@ class Overhead:
     def learn(self, size: float, value: float) -> None:
         """One more batch; in a queue, by its time in the slowest stage."""
         self._shortest = min(value, self._shortest * _RISE)
-        self._rule_out(size, value)
         if not self._started:
             self._start(size, value)
+            self._rule_out(size, value)
             return
         varied = abs(change := log(size + self.extra) - self._usual)
         self._usual += _USUAL_GAIN * change
@@ -105,6 +105,7 @@ class Overhead:
             each[number] *= off**_GAIN
             if in_queue:
                 slopes[number] += _TREND * log(off)
+        self._rule_out(size, value)
         self._believe()
 
     def most(self, item: float, noise: float) -> float:
@@ -114,7 +115,8 @@ class Overhead:
         """
         losses, followed = self._losses, self._followed
         limit = min(losses[number] for number in followed) + _IN_DOUBT * noise * noise
-        return max(self._fixed[each] / item + self._extras[each] for each in followed if losses[each] <= limit)
+        left = [number for number in followed if losses[number] <= limit]
+        return max(self._fixed[number] / item + self._extras[number] for number in left)
 
     @property
     def _followed(self) -> list[int]:
@@ -136,7 +138,7 @@ class Overhead:
         """Follow no guess that is longer than the shortest batch; one that no longer is, from here on."""
         possible = max(bisect_right(self._fixed, _SHORTER * self._shortest, 0, len(_SHARES)), 1)
         for number in range(self._possible, possible):
-            self._losses[number] = self._losses[number - 1]
+            self._losses[number] = max(self._losses[number], self._losses[number - 1])
             self._each[number] = max(value - self._fixed[number], _LEAST_SHARE * value) / size
             self._slopes[number] = 0.0
         self._possible = possible

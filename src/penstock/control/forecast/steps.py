@@ -50,14 +50,14 @@ def fit_steps(
             guesses = best + _MOVES * (scale * reach)
             losses, solved = _losses(edges, works, fixed, guesses)
             least = int(losses.argmin())
-            # Finer guesses make it somewhat better, not this much.
-            if not losses[least] <= _HOPELESS * rival or losses[least] == math.inf:
-                return None
             if not losses[least] < loss:
                 break
             loss, best, levels = float(losses[least]), guesses[least], solved[least]
             if least == _STAY:
                 break
+        # Finer guesses make it somewhat better, not this much.
+        if not loss <= _HOPELESS * rival or loss == math.inf:
+            return None
     rise, stay, period = best.tolist()
     return _shape(rise, stay, period, levels), loss
 

@@ -56,6 +56,7 @@ def fit_waves(
         forecasts, slopes = _forecasts(edges, widths, before, guess, period)
         times = fixed + forecasts
         errors = seen - np.log(times)
+        # A sum is half the time of a mean.
         loss = float(np.minimum(errors * errors, FARTHEST).sum()) / works.size
         if loss < least:
             best, least = guess, loss
