@@ -31,8 +31,8 @@ _OBEYED, _EARLIER = 0.01, 1e-4
 # Where forecasts with and without a cycle differ by less than so many standard deviations, it is noise; with a slow
 # cycle, which the level follows nearly as well, by less than so many, or than this.
 _APART, _SLOWLY_APART, _LEAST_APART = 1.0, 1.5, 0.05
-# Where the level is in more doubt than this a batch is made smaller, down to a third.
-_UNSURE, _MOST_CARE = 0.3, math.log(3.0)
+# Where the level is in doubt a batch is made smaller, down to a third.
+_MOST_CARE = math.log(3.0)
 # No size gives all of 1 / item as throughput; a batch whose fixed part is this share of it is large enough.
 _IN_REACH = 0.9
 _ENOUGH = 0.05
@@ -87,11 +87,11 @@ class Predictive:
 
     >>> slo = Slo.parse("1 s ± 10%")
     >>> controller = Predictive(slo, size=100)
-    >>> for size, latency_s in ((100, 0.3), (333, 0.533), (805, 1.03)):
+    >>> for size, latency_s in ((100, 0.3), (332, 0.532), (767, 0.967)):
     ...     controller.decide(BatchSample(batch_id=0, size=size, items=size, processing_s=latency_s)).reason
-    'latency 300 ms; 0 s + 3 ms an item: +233% to 333'
-    'latency 533 ms; 200 ms + 1 ms an item: +140% to 800'
-    'latency 1.03 s; 200 ms + 1.02 ms an item: -2.5% to 780'
+    'latency 300 ms; 0 s + 3 ms an item: +232% to 332'
+    'latency 532 ms; 200 ms + 1 ms an item: +131% to 767'
+    'latency 967 ms; 200 ms + 1 ms an item: +1.4% to 778'
     """
 
     live_defaults: ClassVar[Mapping[str, object]] = {}
@@ -304,8 +304,9 @@ class Predictive:
 
     def _for_latency(self, fixed: float) -> tuple[float, str]:
         goal = self.slo.aim
-        # Where little is known, a batch that is too small costs less than one that is too large.
-        care = clamp(self._level.doubt - _UNSURE, 0.0, _MOST_CARE)
+        # Of sizes that are off by chance the larger ones have the more items: with a normal error of the logarithm, most
+        # items are in batches off by its variance.
+        care = min(self._level.doubt**2, _MOST_CARE)
         # End to end, a smaller batch has no smaller wait behind a backlog, and what may wait has a margin of its own.
         if self.slo.kind is Kind.AT_MOST and self.slo.metric is Metric.PROCESSING:
             share = clamp(1 - fixed / goal, 0.0, 1.0)
