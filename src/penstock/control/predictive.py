@@ -304,8 +304,8 @@ class Predictive:
 
     def _for_latency(self, fixed: float) -> tuple[float, str]:
         goal = self.slo.aim
-        # Of sizes that are off by chance the larger ones have the more items: with a normal error of the logarithm, most
-        # items are in batches off by its variance.
+        # Of sizes that are off by chance the larger ones have the more items. With a normal error of the logarithm,
+        # the middle item is in a batch that is off by its variance.
         care = min(self._level.doubt**2, _MOST_CARE)
         # End to end, a smaller batch has no smaller wait behind a backlog, and what may wait has a margin of its own.
         if self.slo.kind is Kind.AT_MOST and self.slo.metric is Metric.PROCESSING:
