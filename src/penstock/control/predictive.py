@@ -165,7 +165,8 @@ class Predictive:
             # A throughput has no time of its own to measure others by: that of the first batch is one.
             self._overhead = Overhead(took if rate else self.slo.aim)
         self._sizes.append(sample.size)
-        del self._sizes[:-_RECENT]
+        if len(self._sizes) > _RECENT:
+            del self._sizes[0]
         # The size of a batch that took all there was is no decision's.
         if sample.backlog != 0:
             self._find_lag(sample.size)
@@ -191,7 +192,8 @@ class Predictive:
             planned = most
         self._size = clamp(planned)
         self._decided.append(self._size)
-        del self._decided[:-_MOST_LAG]
+        if len(self._decided) > _MOST_LAG:
+            del self._decided[0]
         believed = f"{shown(fixed)} + {shown(self._level.item)} an item"
         changes = f"{news}; " if news and len(self._decided) > _FIRST else ""
         measured = f"{measure_name(self.slo)} {self.slo.format_value(value)}"
@@ -315,7 +317,8 @@ class Predictive:
         solved = self._level.size_for(goal, fixed, self._lag)
         work = max(goal - fixed, _LEAST_SHARE * goal)
         self._expected.append(work / solved)
-        del self._expected[:-_MOST_LAG]
+        if len(self._expected) > _MOST_LAG:
+            del self._expected[0]
         planned = max(solved * math.exp(-care), _LEAST_SIZE)
         why = ""
         if abs(self._level.slope) * self._lag > _WORTH_SAYING:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from array import array
+from itertools import pairwise, takewhile
 
 import numpy as np
 
@@ -70,6 +71,8 @@ class Cycle:
 
     def __init__(self) -> None:
         self._shape: Shape | None = None
+        # Whether two levels were found to be out of the question; they are not tried again while it is trusted.
+        self._swings = False
         self._place = self._origin = 0.0
         self._sizes = array("d")
         self._works = array("d")
@@ -103,15 +106,17 @@ class Cycle:
         if self._shape is not None:
             self._compare(self._shape, size, work, fixed, error_without)
         self._place += size
+        heaviness, heavy = math.log(work / size), self._heavy
         self._sizes.append(size)
         self._works.append(work)
-        self._heavy.append(math.log(work / size))
-        del self._sizes[:-_HISTORY], self._works[:-_HISTORY], self._heavy[:-_RECENT]
-        low, high = min(self._heavy), max(self._heavy)
+        heavy.append(heaviness)
+        if len(heavy) > _RECENT:
+            del self._sizes[:-_HISTORY], self._works[:-_HISTORY], heavy[0]
+        low, high = min(heavy), max(heavy)
         if high - low < max(_LEAST_RANGE, _NOISE_RANGE * noise):
             return
         # Upwards somewhere within this batch, downwards about where it began: heavy batches are short.
-        if self._crossings.add(self._heavy[-1], low, high, self._place - size / 2, self._place - size):
+        if self._crossings.add(heaviness, low, high, self._place - size / 2, self._place - size):
             self._look_for_period(fixed)
 
     def size_for(self, goal: float, fixed: float, ahead: float = 0.0, batches: int = 1) -> float:
@@ -148,22 +153,22 @@ class Cycle:
     def _look_for_period(self, fixed: float) -> None:
         """Adopt a period where the last intervals are alike, drop one that the last of them denies."""
         others = self._crossings.others
-        intervals = np.diff(np.array(self._crossings.last))
-        if not (intervals.size and intervals.min() > 0):
+        intervals = [later - earlier for earlier, later in pairwise(self._crossings.last)]
+        if not intervals or not all(interval > 0 for interval in intervals):
             return
-        unlike = np.flatnonzero(np.abs(np.log(intervals / intervals[-1])) > _REGULAR)
-        regular = intervals[unlike[-1] + 1 if unlike.size else 0 :]
+        alike = takewhile(lambda each: abs(math.log(each / intervals[-1])) <= _REGULAR, reversed(intervals))
+        regular = list(alike)[::-1]
         if self._shape is not None:
-            if regular.size == 1 and abs(math.log(regular[0] / self._shape.period)) > _REGULAR:
+            if len(regular) == 1 and abs(math.log(regular[0] / self._shape.period)) > _REGULAR:
                 self._shape = None
-            elif regular.size == 1 or self._place - self._origin < _AGAIN * self._shape.period:
+            elif len(regular) == 1 or self._place - self._origin < _AGAIN * self._shape.period:
                 return
-        if regular.size == 1:
+        if len(regular) == 1:
             other = others[-1] - others[-2] if len(others) > 1 else 0.0
             if not other > 0 or abs(math.log(other / regular[0])) > _REGULAR:
                 return
-            regular = np.array([(other + regular[0]) / 2])
-        self._adopt(float(regular.mean()), float(regular.sum()), fixed)
+            regular = [(other + regular[0]) / 2]
+        self._adopt(sum(regular) / len(regular), sum(regular), fixed)
 
     def _adopt(self, period: float, regular: float, fixed: float) -> None:
         """Learn the shape of a period from the batches that were `regular`, the last four periods at most."""
@@ -179,8 +184,8 @@ class Cycle:
             if shape is not None and self.trusted and abs(math.log(period / shape.period)) < _KNOWN:
                 period, known = shape.period, lambda places: shape.works(places + since)
             else:
-                period = _refined(edges, works, period)
-            found = _fitted(edges[first:], works[first:], fixed, period, known)
+                period, self._swings = _refined(edges, works, period), False
+            found, self._swings = _fitted(edges[first:], works[first:], fixed, period, known, self._swings)
         if found is None:
             return
         if self._shape is None:
@@ -190,14 +195,15 @@ class Cycle:
 
 
 def _fitted(
-    edges: Floats, works: Floats, fixed: float, period: float, known: Known | None
-) -> tuple[Shape, float] | None:
-    """The shape that explains the batches best."""
+    edges: Floats, works: Floats, fixed: float, period: float, known: Known | None, swings: bool
+) -> tuple[tuple[Shape, float] | None, bool]:
+    """The shape that explains the batches best, and whether it `swings`: two levels are out of the question."""
     swing = fit_waves(edges, works, fixed, period, known)
-    if -edges[0] < _FOR_STEPS * period:
-        return swing
+    if swings or -edges[0] < _FOR_STEPS * period:
+        return swing, swings
     jumps = fit_steps(edges, works, fixed, period, math.inf if swing is None else swing[1])
-    return min((each for each in (jumps, swing) if each is not None), key=lambda each: each[1], default=None)
+    best = min((each for each in (jumps, swing) if each is not None), key=lambda each: each[1], default=None)
+    return best, jumps is None and swing is not None
 
 
 def _refined(edges: Floats, works: Floats, mean: float) -> float:

@@ -169,7 +169,7 @@ class Echo:
         if self._since % _LOOKED_AT:
             return
         sizes, counts, times = self._stretches(_RECENT)
-        items = times / (sizes + self._extra * counts)
+        items = times / (sizes + self._extra * counts if self._extra else sizes)
         last, middle = math.log(items[-1]), self._place - size / 2
         low, high = math.log(np.minimum.reduce(items)), math.log(np.maximum.reduce(items))
         crossed = high - low > _LEAST_RANGE and self._crossings.add(last, low, high, middle, middle)
@@ -191,11 +191,12 @@ class Echo:
         trusted = self.period if self.trusted else None
         if self.period is not None:
             intervals = [self.period] if trusted else [self.period, *intervals]
-        elif not any(self._long_enough(interval) for interval in intervals):
+        intervals = [interval for interval in intervals if self._long_enough(interval)]
+        if self.period is None and not intervals:
             return
         edges, done = self._past()
         found = None
-        for interval in filter(self._long_enough, intervals):
+        for interval in intervals:
             alike = _most_alike(edges, done, interval, interval * (_NEAR if trusted else _AROUND))
             if alike is not None and (found is None or alike[0] < _BETTER * found[0]):
                 found = alike

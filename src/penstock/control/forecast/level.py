@@ -13,7 +13,7 @@ _ALIKE = 2.0
 # A surprise is in doubt for so many batches: did it stay, or has it passed?
 _DOUBT = 3
 _FORGET = 0.9
-_FIRST_NOISE, _LEAST_NOISE, _MOST_NOISE = 0.07, 0.005, 0.3
+_FIRST_NOISE, _LEAST_VARIANCE, _MOST_VARIANCE = 0.07, 0.005**2, 0.3**2
 # Quickly at first, then slowly.
 _NOISE_GAIN = 0.08
 # Of the square of a normal error, in variances.
@@ -49,14 +49,21 @@ class View(NamedTuple):
     moves: float
     trend: float
     memory: float
+    # What follows from these: the variance of a move, and what is new of a batch's noise.
+    drift: float
+    fresh: float
+
+
+def _view(moves: float, trend: float, memory: float) -> View:
+    return View(moves, trend, memory, moves * moves, 1 - memory)
 
 
 VIEWS = (
-    View(0.02, 0.0, 0.5),
-    View(0.1, 0.0, 0.5),
-    View(0.25, 0.0, 0.0),
-    View(0.08, 0.1, 0.3),
-    View(0.02, 0.02, 0.0),
+    _view(0.02, 0.0, 0.5),
+    _view(0.1, 0.0, 0.5),
+    _view(0.25, 0.0, 0.0),
+    _view(0.08, 0.1, 0.3),
+    _view(0.02, 0.02, 0.0),
 )
 
 
@@ -169,18 +176,16 @@ class Level:
 
     def size_for(self, goal: float, fixed: float, batches: int = 1) -> float:
         """The size whose value would be the goal, so many batches after the last one that was learned."""
-        top = self._scores[self._best]
+        top, least = self._scores[self._best], _LEAST_SHARE * goal
         total = weights = 0.0
-        for number, view in enumerate(self.views):
-            weight = exp(self._scores[number] - top)
+        states = zip(self.views, self._scores, self._items, self._slopes, self._noises, strict=True)
+        for (_, _, memory, _, _), score, item, slope, noise in states:
+            weight = exp(score - top)
             if weight < _LEAST_WEIGHT:
                 continue
-            undisturbed = goal
-            if view.memory:
-                undisturbed *= exp(-(view.memory**batches) * self._noises[number])
-            work = max(undisturbed - fixed, _LEAST_SHARE * goal)
-            ahead = min(max(batches * self._slopes[number], -_FAR_AHEAD), _FAR_AHEAD)
-            total += weight * (log(work) - self._items[number] - ahead)
+            work = (goal * exp(-(memory**batches) * noise) if memory else goal) - fixed
+            ahead = 0.0 if slope == 0.0 else min(max(batches * slope, -_FAR_AHEAD), _FAR_AHEAD)
+            total += weight * (log(work if work > least else least) - item - ahead)
             weights += weight
         return exp(min(total / weights, _LARGEST))
 
@@ -188,12 +193,13 @@ class Level:
         """Of each view: the error, its variance, and which share of the batch is its items'."""
         errors, variances, shares = [], [], []
         states = zip(self.views, self._items, self._slopes, self._noises, self._doubts, self._variances, strict=True)
-        for (moves, _, memory), item, slope, noise, doubt, variance in states:
+        for (_, _, memory, drift, fresh), item, slope, noise, doubt, variance in states:
             work = size * exp(item + slope)
-            share = work / (fixed + work)
-            errors.append(seen - log(fixed + work) - memory * noise)
+            value = fixed + work
+            share = work / value
+            errors.append(seen - log(value) - memory * noise)
             # Where the last noise is felt again, so is what was wrong in it about the level.
-            variances.append(share * share * ((1 - memory) * (1 - memory) * doubt + moves * moves) + variance)
+            variances.append(share * share * (fresh * fresh * doubt + drift) + variance)
             shares.append(share)
         return errors, variances, shares
 
@@ -208,34 +214,38 @@ class Level:
     ) -> None:
         """Move every view by its error."""
         items, doubts, slopes, scores = self._items, self._doubts, self._slopes, self._scores
-        for number, (moves, trend, memory) in enumerate(self.views):
-            error, variance, share, doubt = errors[number], variances[number], shares[number], doubts[number]
+        forecasts = zip(self.views, errors, variances, shares, strict=True)
+        for number, ((_, trend, memory, drift, fresh), error, variance, share) in enumerate(forecasts):
             off = error * error / variance
             scores[number] = _FORGET * scores[number] - 0.5 * ((off if off < 25.0 else 25.0) + log(variance))
-            told = ((1 - memory) * doubt + moves * moves) * share
+            doubt = doubts[number]
+            told = (fresh * doubt + drift) * share
             gain = told / variance
-            # A batch that is mostly fixed time tells little: no trend lives on such batches.
-            slope = slopes[number] * (2 * share if share < 0.5 else 1.0)
+            slope = slopes[number]
+            if share < 0.5:
+                # A batch that is mostly fixed time tells little: no trend lives on such batches.
+                slope *= 2 * share
             item = items[number] + slope + gain * error
             items[number] = item = -_FARTHEST if item < -_FARTHEST else _FARTHEST if item > _FARTHEST else item
-            doubt += moves * moves - gain * told
+            doubt += drift - gain * told
             doubts[number] = doubt if doubt < _MOST_DOUBT else _MOST_DOUBT
             if trend:
                 slope += trend * gain * error
                 slopes[number] = -_STEEPEST if slope < -_STEEPEST else _STEEPEST if slope > _STEEPEST else slope
             if memory:
                 self._noises[number] = seen - log(fixed + size * exp(item))
-        self._best = self._scores.index(max(self._scores))
+        self._best = scores.index(max(scores))
 
     def _learn_noise(self, errors: list[float], variances: list[float]) -> None:
         """Half of all errors are beyond the median; how far, the few that are surprises shall not matter."""
         more = exp(self._noise_gain)
         # 1, 1/2, 1/3 and so on.
         self._noise_gain = max(self._noise_gain / (1 + self._noise_gain), _NOISE_GAIN)
-        least, most, noises = _LEAST_NOISE**2, _MOST_NOISE**2, self._variances
-        for number, (error, variance) in enumerate(zip(errors, variances, strict=True)):
-            noise = noises[number] * more if error * error > _MEDIAN * variance else noises[number] / more
-            noises[number] = least if noise < least else most if noise > most else noise
+        noises = self._variances
+        for number, error in enumerate(errors):
+            noise = noises[number]
+            noise = noise * more if error * error > _MEDIAN * variances[number] else noise / more
+            noises[number] = _LEAST_VARIANCE if noise < _LEAST_VARIANCE else min(noise, _MOST_VARIANCE)
 
     def _restart(self, size: float, value: float, fixed: float) -> None:
         work = max(value - fixed, _LEAST_SHARE * value)

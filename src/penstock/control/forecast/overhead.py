@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_right
+from collections.abc import Iterable
 from math import exp, inf, log
 
 # Guesses of the fixed time, in targets; and of the items that would take as long, in sizes of the first batch.
@@ -88,21 +89,21 @@ class Overhead:
             if in_queue:
                 told = min(varied / _DIFFERENT, 1.0) ** 2
                 keep, farthest = 1 - (1 - _FORGET_IN_QUEUE) * told, _FARTHEST_IN_QUEUE
-        each, losses, slopes = self._each, self._losses, self._slopes
+        guesses, each, losses, slopes = self._fixed, self._each, self._losses, self._slopes
         least, items = _LEAST_SHARE * value, size
         for number in self._followed:
-            fixed = self._fixed[number]
+            fixed, item = guesses[number], each[number]
             if in_queue:
                 items = size + self._extras[number]
-                each[number] *= exp(slopes[number])
-            foreseen = each[number] * items
+                item *= exp(slopes[number])
+            foreseen = item * items
             if told:
                 error = log(value / (fixed + foreseen))
                 error *= error
                 losses[number] = keep * losses[number] + told * (error if error < farthest else farthest)
             work = value - fixed
             off = (work if work > least else least) / foreseen
-            each[number] *= off**_GAIN
+            each[number] = item * off**_GAIN
             if in_queue:
                 slopes[number] += _TREND * log(off)
         self._rule_out(size, value)
@@ -119,7 +120,10 @@ class Overhead:
         return max(self._fixed[number] / item + self._extras[number] for number in left)
 
     @property
-    def _followed(self) -> list[int]:
+    def _followed(self) -> Iterable[int]:
+        """The numbers of the guesses that no batch has ruled out."""
+        if not self.in_queue:
+            return range(self._possible)
         return [*range(self._possible), *range(len(_SHARES), len(self._fixed))]
 
     def _start(self, size: float, value: float) -> None:
@@ -146,7 +150,11 @@ class Overhead:
     def _believe(self) -> None:
         """The best guess, of those that are followed."""
         losses = self._losses
-        best = min(self._followed, key=losses.__getitem__)
+        if self.in_queue:
+            best = min(self._followed, key=losses.__getitem__)
+        else:
+            followed = losses[: self._possible]
+            best = followed.index(min(followed))
         # In a queue the extra items of before are not given up for a guess that is hardly better.
         if self._best < len(_SHARES) or losses[best] <= _BETTER * losses[self._best]:
             self._best = best

@@ -44,25 +44,29 @@ def fit_steps(
     best = np.array([rise, (edges[falls[-1]] - rise) % period, period])
     # A longer period moves the oldest jumps most.
     reach = np.array([period, period, period / max(-edges[0] / period - 0.5, 1.0)])
-    loss, levels = math.inf, best
+    times = fixed + works
+    shares = works / times
+    loss, levels = math.inf, (0.0, 0.0)
     for scale in _SCALES:
         for _ in range(_ROUNDS):
             guesses = best + _MOVES * (scale * reach)
-            losses, solved = _losses(edges, works, fixed, guesses)
+            losses, low, high = _losses(edges, sizes, works, times, shares, fixed, guesses)
             least = int(losses.argmin())
             if not losses[least] < loss:
                 break
-            loss, best, levels = float(losses[least]), guesses[least], solved[least]
-            if least == _STAY:
+            loss, best, levels = float(losses[least]), guesses[least], (float(low[least]), float(high[least]))
+            # Finer guesses make it somewhat better, not this much.
+            if least == _STAY or not loss <= _HOPELESS * rival:
                 break
-        # Finer guesses make it somewhat better, not this much.
         if not loss <= _HOPELESS * rival or loss == math.inf:
             return None
     rise, stay, period = best.tolist()
     return _shape(rise, stay, period, levels), loss
 
 
-def _losses(edges: Floats, works: Floats, fixed: float, guesses: Floats) -> tuple[Floats, Floats]:
+def _losses(
+    edges: Floats, sizes: Floats, works: Floats, times: Floats, shares: Floats, fixed: float, guesses: Floats
+) -> tuple[Floats, Floats, Floats]:
     """Of each guess; infinite where it makes no sense. And its two levels."""
     rise, stay, period = guesses.T[:, :, None]
     places = (edges - rise) / period
@@ -70,11 +74,11 @@ def _losses(edges: Floats, works: Floats, fixed: float, guesses: Floats) -> tupl
     places -= whole
     places *= period
     until = np.minimum(places, stay, out=places)
-    until += whole * stay
+    whole *= stay
+    until += whole
     heavy = until[:, 1:] - until[:, :-1]
-    light = edges[1:] - edges[:-1] - heavy
-    times = fixed + works
-    shares, light_shares, heavy_shares = works / times, light / times, heavy / times
+    light = sizes - heavy
+    light_shares, heavy_shares = light / times, heavy / times
     both = np.einsum("gb,gb->g", light_shares, heavy_shares)
     lights = np.einsum("gb,gb->g", light_shares, light_shares)
     heavies = np.einsum("gb,gb->g", heavy_shares, heavy_shares)
@@ -84,18 +88,22 @@ def _losses(edges: Floats, works: Floats, fixed: float, guesses: Floats) -> tupl
     high = (lights * by_heavy - both * by_light) / determinant
     light *= low[:, None]
     heavy *= high[:, None]
-    foreseen = np.maximum(light + heavy, _LEAST_SHARE * works)
+    light += heavy
+    foreseen = np.maximum(light, _LEAST_SHARE * works, out=light)
     foreseen += fixed
-    errors = np.log(times / foreseen)
+    errors = np.divide(times, foreseen, out=foreseen)
+    np.log(errors, out=errors)
     errors *= errors
-    losses = np.minimum(errors, FARTHEST).mean(axis=1)
-    sensible = (low > 0) & (high > low) & (guesses[:, 1] > 0) & (guesses[:, 1] < guesses[:, 2]) & np.isfinite(losses)
-    return np.where(sensible, losses, math.inf), np.column_stack((low, high))
+    losses = np.add.reduce(np.minimum(errors, FARTHEST, out=errors), axis=1) / works.size
+    stays, periods = guesses[:, 1], guesses[:, 2]
+    sensible = (low > 0) & (high > low) & (stays > 0) & (stays < periods) & (losses < math.inf)
+    losses[~sensible] = math.inf
+    return losses, low, high
 
 
-def _shape(rise: float, stay: float, period: float, levels: Floats) -> Shape:
+def _shape(rise: float, stay: float, period: float, levels: tuple[float, float]) -> Shape:
     """From where the batches end, at 0."""
-    low, high = levels.tolist()
+    low, high = levels
     since = -rise % period
     if since < stay:
         parts = (stay - since, high), (period - stay, low), (since, high)

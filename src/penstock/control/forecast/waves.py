@@ -53,11 +53,12 @@ def fit_waves(
     holding = np.diag(held)
     best, least = guess, math.inf
     for step in range(1, _STEPS + 1):
-        forecasts, slopes = _forecasts(edges, widths, before, guess, period)
-        times = fixed + forecasts
+        slopes = _slopes(edges, widths, before, guess, period)
+        # The first coefficient makes all items heavier alike: how the work changes with it is the work itself.
+        times = fixed + slopes[0]
         errors = seen - np.log(times)
         # A sum is half the time of a mean.
-        loss = float(np.minimum(errors * errors, FARTHEST).sum()) / works.size
+        loss = float(np.add.reduce(np.minimum(errors * errors, FARTHEST))) / works.size
         if loss < least:
             best, least = guess, loss
         if step == _STEPS:
@@ -68,7 +69,7 @@ def fit_waves(
             move = np.linalg.solve(weighted @ slopes.T + holding, weighted @ errors - held * guess)
         except np.linalg.LinAlgError:
             break
-        if not (np.abs(move) > _SETTLED).any():
+        if not np.logical_or.reduce(np.abs(move) > _SETTLED):
             break
         guess = guess + np.minimum(np.maximum(move, -_LONGEST), _LONGEST)
     if not (math.isfinite(least) and np.isfinite(best).all()):
@@ -101,15 +102,15 @@ def _cells(edges: Floats, works: Floats, period: float) -> tuple[Floats, Floats]
     return widths, np.log(np.diff(np.interp(_BORDERS, measure, done)) / (widths * period))
 
 
-def _forecasts(edges: Floats, widths: Floats, before: Floats, guess: Floats, given: float) -> tuple[Floats, Floats]:
-    """The work of each batch; and how it changes with each coefficient and with the logarithm of the period."""
+def _slopes(edges: Floats, widths: Floats, before: Floats, guess: Floats, given: float) -> Floats:
+    """How the work of each batch changes with each coefficient, and last with the logarithm of the period."""
     heavy = np.exp(_heaviness(guess))
     period = _period(guess, given)
     done = sums(widths * heavy * _BASIS)
     places = edges / period
     whole = np.floor(places)
     phase = places - whole
-    cell = np.minimum(before.searchsorted(phase, side="right") - 1, CELLS - 1)
+    cell = before[1:-1].searchsorted(phase, side="right")
     rate = heavy[cell]
     within = (phase - before[cell]) * rate
     until = np.empty((_BASIS.shape[0] + 1, edges.size))
@@ -118,7 +119,5 @@ def _forecasts(edges: Floats, widths: Floats, before: Floats, guess: Floats, giv
     by_wave += done.take(cell, axis=1)
     by_wave += whole * done[:, -1:]
     by_wave *= period
-    # The first row of the basis is 1: what it moves is the work itself.
     until[-1] = until[0] - edges * rate
-    slopes = until[:, 1:] - until[:, :-1]
-    return slopes[0].copy(), slopes
+    return until[:, 1:] - until[:, :-1]
