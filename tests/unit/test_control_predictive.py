@@ -75,6 +75,16 @@ def test_noise_is_not_taken_for_a_cycle() -> None:
     assert sum("in a cycle" in reason for reason in reasons) < 0.005 * len(reasons)
 
 
+def test_noise_on_a_ramp_is_not_taken_for_a_cycle() -> None:
+    ramp = "decreasing:min=256,max=7525,period=600k"
+    reasons: list[str] = []
+    for seed in (1001, 1002, 1003):
+        spec = SimSpec("spark", "predictive", slo=str(SLO), cost=ramp, items=600_000, seed=seed)
+        simulate(spec, watch=lambda _, __, decision: reasons.append(decision.reason))
+    # Where a range of six standard deviations was a swing, cycles were followed in 8% of batches.
+    assert sum("in a cycle" in reason for reason in reasons) < 0.03 * len(reasons)
+
+
 def test_a_stall_costs_one_batch() -> None:
     controller = Predictive(SLO, 100)
     samples = list(run(controller, lambda number: 4e-3 if number == 30 else 1e-3, 34, noise=0.01))

@@ -16,9 +16,10 @@ from penstock.control.forecast.waves import Known, fit_waves
 # So many batches are remembered, and no period is longer.
 _HISTORY = 400
 # Extremes of so many batches say what is high and what is low. A range of less is no swing: as a logarithm, or in
-# standard deviations of noise, which alone has a range of 4.5, and more where a part of a batch is fixed time.
+# standard deviations of noise. Noise alone has a range of 4.5 of them, noise on a ramp more; and a swing that is hardly
+# more than noise is followed as well without.
 _RECENT = 48
-_LEAST_RANGE, _NOISE_RANGE = 0.35, 6.0
+_LEAST_RANGE, _NOISE_RANGE = 0.35, 10.0
 # Intervals between crossings that differ by less are the same period.
 _REGULAR = 0.25
 # Crossings are known to a batch or two: periods around the mean interval, from which a fit finds its way.
