@@ -107,18 +107,8 @@ def test_jumps_explain_jumps_better_and_waves_explain_a_swing_better() -> None:
 def test_of_little_more_than_a_period_two_levels_are_not_believed() -> None:
     for periods, levels in ((1.3, False), (2.5, True)):
         edges, works = batches(STEPS, periods, noise=0.05)
-        shape, _ = found(cycle_module._fitted(edges, works, FIXED_S, PERIOD, None, swings=False)[0])
+        shape, _ = found(cycle_module._fitted(edges, works, FIXED_S, PERIOD, None))
         assert (len(shape._places) < CELLS) is levels
-
-
-def test_two_levels_that_are_out_of_the_question_are_not_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    tried = []
-    monkeypatch.setattr(cycle_module, "fit_steps", lambda *given: tried.append(1) or fit_steps(*given))
-    for truth, swings in ((STEPS, False), (SWING, True)):
-        edges, works = batches(truth, 2.5, noise=0.05)
-        assert cycle_module._fitted(edges, works, FIXED_S, PERIOD, None, swings=False)[1] is swings
-        assert cycle_module._fitted(edges, works, FIXED_S, PERIOD, None, swings=swings)[1] is swings
-    assert len(tried) == 3
 
 
 def test_a_fit_that_begins_with_what_is_known_comes_to_the_same_in_fewer_steps(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -158,10 +148,11 @@ def test_slopes_are_those_of_the_forecasts() -> None:
     def forecasts(number: int, step: float) -> NDArray[np.float64]:
         moved = guess.copy()
         moved[number] += step
-        # What makes all items heavier alike changes the work by itself.
         return module._slopes(edges, widths, before, moved, PERIOD)[0]
 
     slopes = module._slopes(edges, widths, before, guess, PERIOD)
+    work = Shape(PERIOD, widths, module._heaviness(guess)).works(edges)
+    np.testing.assert_allclose(slopes[0], work, rtol=1e-9)
     for number in range(guess.size):
         measured = (forecasts(number, 1e-6) - forecasts(number, -1e-6)) / 2e-6
         np.testing.assert_allclose(slopes[number], measured, rtol=1e-3, atol=1e-3 * np.abs(measured).max())

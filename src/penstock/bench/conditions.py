@@ -52,7 +52,7 @@ CONDITIONS: dict[str, dict[str, Any]] = {
     "costs rise evenly": {"cost": "increasing:min=256,max=7525,period=2M", "items": 2_000_000},
     "costs fall evenly": {"cost": "decreasing:min=256,max=7525,period=2M", "items": 2_000_000},
     "costs swing 2:1": {"cost": "wave:min=2000,max=4000,period=100k", "items": 1_000_000},
-    "costs spike within every batch": {"cost": "spike:min=256,max=7525,period=50k", "items": 1_000_000},
+    "costs spike every four batches": {"cost": "spike:min=256,max=7525,period=50k", "items": 1_000_000},
     "arrivals: wave": {"arrivals": f"wave:{_RATES},period=60s"},
     "arrivals: binary": {"arrivals": f"binary:{_RATES},period=60s"},
     "arrivals: spike": {"arrivals": f"spike:{_RATES},period=60s"},

@@ -16,10 +16,10 @@ from penstock.control.forecast.waves import Known, fit_waves
 # So many batches are remembered, and no period is longer.
 _HISTORY = 400
 # Extremes of so many batches say what is high and what is low. A range of less is no swing: as a logarithm, or in
-# standard deviations of noise. Noise alone has a range of 4.5 of them, noise on a ramp more; and a swing that is hardly
-# more than noise is followed as well without.
+# standard deviations of noise. Noise alone has a range of 4.5 of them, and more on a ramp or where a part of a batch is
+# fixed time. Where the level cannot follow a swing, that looks like noise too: no more range than this is asked for.
 _RECENT = 48
-_LEAST_RANGE, _NOISE_RANGE = 0.35, 10.0
+_LEAST_RANGE, _NOISE_RANGE, _ENOUGH_RANGE = 0.35, 10.0, 1.8
 # Intervals between crossings that differ by less are the same period.
 _REGULAR = 0.25
 # Crossings are known to a batch or two: periods around the mean interval, from which a fit finds its way.
@@ -72,8 +72,6 @@ class Cycle:
 
     def __init__(self) -> None:
         self._shape: Shape | None = None
-        # Whether two levels were found to be out of the question; they are not tried again while it is trusted.
-        self._swings = False
         self._place = self._origin = 0.0
         self._sizes = array("d")
         self._works = array("d")
@@ -112,9 +110,11 @@ class Cycle:
         self._works.append(work)
         heavy.append(heaviness)
         if len(heavy) > _RECENT:
-            del self._sizes[:-_HISTORY], self._works[:-_HISTORY], heavy[0]
+            del heavy[0]
+        if len(self._sizes) > _HISTORY:
+            del self._sizes[0], self._works[0]
         low, high = min(heavy), max(heavy)
-        if high - low < max(_LEAST_RANGE, _NOISE_RANGE * noise):
+        if high - low < max(_LEAST_RANGE, min(_NOISE_RANGE * noise, _ENOUGH_RANGE)):
             return
         # Upwards somewhere within this batch, downwards about where it began: heavy batches are short.
         if self._crossings.add(heaviness, low, high, self._place - size / 2, self._place - size):
@@ -157,8 +157,8 @@ class Cycle:
         intervals = [later - earlier for earlier, later in pairwise(self._crossings.last)]
         if not intervals or not all(interval > 0 for interval in intervals):
             return
-        alike = takewhile(lambda each: abs(math.log(each / intervals[-1])) <= _REGULAR, reversed(intervals))
-        regular = list(alike)[::-1]
+        last = intervals[-1]
+        regular = list(takewhile(lambda each: abs(math.log(each / last)) <= _REGULAR, reversed(intervals)))
         if self._shape is not None:
             if len(regular) == 1 and abs(math.log(regular[0] / self._shape.period)) > _REGULAR:
                 self._shape = None
@@ -169,7 +169,8 @@ class Cycle:
             if not other > 0 or abs(math.log(other / regular[0])) > _REGULAR:
                 return
             regular = [(other + regular[0]) / 2]
-        self._adopt(sum(regular) / len(regular), sum(regular), fixed)
+        total = math.fsum(regular)
+        self._adopt(total / len(regular), total, fixed)
 
     def _adopt(self, period: float, regular: float, fixed: float) -> None:
         """Learn the shape of a period from the batches that were `regular`, the last four periods at most."""
@@ -185,8 +186,8 @@ class Cycle:
             if shape is not None and self.trusted and abs(math.log(period / shape.period)) < _KNOWN:
                 period, known = shape.period, lambda places: shape.works(places + since)
             else:
-                period, self._swings = _refined(edges, works, period), False
-            found, self._swings = _fitted(edges[first:], works[first:], fixed, period, known, self._swings)
+                period = _refined(edges, works, period)
+            found = _fitted(edges[first:], works[first:], fixed, period, known)
         if found is None:
             return
         if self._shape is None:
@@ -196,15 +197,14 @@ class Cycle:
 
 
 def _fitted(
-    edges: Floats, works: Floats, fixed: float, period: float, known: Known | None, swings: bool
-) -> tuple[tuple[Shape, float] | None, bool]:
-    """The shape that explains the batches best, and whether it `swings`: two levels are out of the question."""
+    edges: Floats, works: Floats, fixed: float, period: float, known: Known | None
+) -> tuple[Shape, float] | None:
+    """The shape that explains the batches best."""
     swing = fit_waves(edges, works, fixed, period, known)
-    if swings or -edges[0] < _FOR_STEPS * period:
-        return swing, swings
+    if -edges[0] < _FOR_STEPS * period:
+        return swing
     jumps = fit_steps(edges, works, fixed, period, math.inf if swing is None else swing[1])
-    best = min((each for each in (jumps, swing) if each is not None), key=lambda each: each[1], default=None)
-    return best, jumps is None and swing is not None
+    return min((each for each in (jumps, swing) if each is not None), key=lambda each: each[1], default=None)
 
 
 def _refined(edges: Floats, works: Floats, mean: float) -> float:

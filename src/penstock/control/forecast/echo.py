@@ -169,7 +169,7 @@ class Echo:
         if self._since % _LOOKED_AT:
             return
         sizes, counts, times = self._stretches(_RECENT)
-        items = times / (sizes + self._extra * counts if self._extra else sizes)
+        items = times / (sizes + self._extra * counts)
         last, middle = math.log(items[-1]), self._place - size / 2
         low, high = math.log(np.minimum.reduce(items)), math.log(np.maximum.reduce(items))
         crossed = high - low > _LEAST_RANGE and self._crossings.add(last, low, high, middle, middle)

@@ -49,21 +49,14 @@ class View(NamedTuple):
     moves: float
     trend: float
     memory: float
-    # What follows from these: the variance of a move, and what is new of a batch's noise.
-    drift: float
-    fresh: float
-
-
-def _view(moves: float, trend: float, memory: float) -> View:
-    return View(moves, trend, memory, moves * moves, 1 - memory)
 
 
 VIEWS = (
-    _view(0.02, 0.0, 0.5),
-    _view(0.1, 0.0, 0.5),
-    _view(0.25, 0.0, 0.0),
-    _view(0.08, 0.1, 0.3),
-    _view(0.02, 0.02, 0.0),
+    View(0.02, 0.0, 0.5),
+    View(0.1, 0.0, 0.5),
+    View(0.25, 0.0, 0.0),
+    View(0.08, 0.1, 0.3),
+    View(0.02, 0.02, 0.0),
 )
 
 
@@ -179,12 +172,12 @@ class Level:
         top, least = self._scores[self._best], _LEAST_SHARE * goal
         total = weights = 0.0
         states = zip(self.views, self._scores, self._items, self._slopes, self._noises, strict=True)
-        for (_, _, memory, _, _), score, item, slope, noise in states:
+        for (_, _, memory), score, item, slope, noise in states:
             weight = exp(score - top)
             if weight < _LEAST_WEIGHT:
                 continue
             work = (goal * exp(-(memory**batches) * noise) if memory else goal) - fixed
-            ahead = 0.0 if slope == 0.0 else min(max(batches * slope, -_FAR_AHEAD), _FAR_AHEAD)
+            ahead = min(max(batches * slope, -_FAR_AHEAD), _FAR_AHEAD)
             total += weight * (log(work if work > least else least) - item - ahead)
             weights += weight
         return exp(min(total / weights, _LARGEST))
@@ -193,13 +186,13 @@ class Level:
         """Of each view: the error, its variance, and which share of the batch is its items'."""
         errors, variances, shares = [], [], []
         states = zip(self.views, self._items, self._slopes, self._noises, self._doubts, self._variances, strict=True)
-        for (_, _, memory, drift, fresh), item, slope, noise, doubt, variance in states:
+        for (moves, _, memory), item, slope, noise, doubt, variance in states:
             work = size * exp(item + slope)
             value = fixed + work
             share = work / value
             errors.append(seen - log(value) - memory * noise)
             # Where the last noise is felt again, so is what was wrong in it about the level.
-            variances.append(share * share * (fresh * fresh * doubt + drift) + variance)
+            variances.append(share * share * ((1 - memory) * (1 - memory) * doubt + moves * moves) + variance)
             shares.append(share)
         return errors, variances, shares
 
@@ -215,11 +208,11 @@ class Level:
         """Move every view by its error."""
         items, doubts, slopes, scores = self._items, self._doubts, self._slopes, self._scores
         forecasts = zip(self.views, errors, variances, shares, strict=True)
-        for number, ((_, trend, memory, drift, fresh), error, variance, share) in enumerate(forecasts):
+        for number, ((moves, trend, memory), error, variance, share) in enumerate(forecasts):
             off = error * error / variance
             scores[number] = _FORGET * scores[number] - 0.5 * ((off if off < 25.0 else 25.0) + log(variance))
             doubt = doubts[number]
-            told = (fresh * doubt + drift) * share
+            told = ((1 - memory) * doubt + moves * moves) * share
             gain = told / variance
             slope = slopes[number]
             if share < 0.5:
@@ -227,7 +220,7 @@ class Level:
                 slope *= 2 * share
             item = items[number] + slope + gain * error
             items[number] = item = -_FARTHEST if item < -_FARTHEST else _FARTHEST if item > _FARTHEST else item
-            doubt += drift - gain * told
+            doubt += moves * moves - gain * told
             doubts[number] = doubt if doubt < _MOST_DOUBT else _MOST_DOUBT
             if trend:
                 slope += trend * gain * error
@@ -245,7 +238,7 @@ class Level:
         for number, error in enumerate(errors):
             noise = noises[number]
             noise = noise * more if error * error > _MEDIAN * variances[number] else noise / more
-            noises[number] = _LEAST_VARIANCE if noise < _LEAST_VARIANCE else min(noise, _MOST_VARIANCE)
+            noises[number] = min(max(noise, _LEAST_VARIANCE), _MOST_VARIANCE)
 
     def _restart(self, size: float, value: float, fixed: float) -> None:
         work = max(value - fixed, _LEAST_SHARE * value)

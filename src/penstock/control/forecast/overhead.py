@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_right
-from collections.abc import Iterable
+from collections.abc import Sequence
 from math import exp, inf, log
 
 # Guesses of the fixed time, in targets; and of the items that would take as long, in sizes of the first batch.
@@ -120,8 +120,8 @@ class Overhead:
         return max(self._fixed[number] / item + self._extras[number] for number in left)
 
     @property
-    def _followed(self) -> Iterable[int]:
-        """The numbers of the guesses that no batch has ruled out."""
+    def _followed(self) -> Sequence[int]:
+        """The numbers of the guesses that are no longer than the shortest batch."""
         if not self.in_queue:
             return range(self._possible)
         return [*range(self._possible), *range(len(_SHARES), len(self._fixed))]
@@ -150,11 +150,7 @@ class Overhead:
     def _believe(self) -> None:
         """The best guess, of those that are followed."""
         losses = self._losses
-        if self.in_queue:
-            best = min(self._followed, key=losses.__getitem__)
-        else:
-            followed = losses[: self._possible]
-            best = followed.index(min(followed))
+        best = min(self._followed, key=losses.__getitem__)
         # In a queue the extra items of before are not given up for a guess that is hardly better.
         if self._best < len(_SHARES) or losses[best] <= _BETTER * losses[self._best]:
             self._best = best

@@ -55,9 +55,9 @@ def fit_steps(
             if not losses[least] < loss:
                 break
             loss, best, levels = float(losses[least]), guesses[least], (float(low[least]), float(high[least]))
-            # Finer guesses make it somewhat better, not this much.
-            if least == _STAY or not loss <= _HOPELESS * rival:
+            if least == _STAY:
                 break
+        # Finer guesses make it somewhat better, not this much.
         if not loss <= _HOPELESS * rival or loss == math.inf:
             return None
     rise, stay, period = best.tolist()

@@ -54,7 +54,6 @@ def fit_waves(
     best, least = guess, math.inf
     for step in range(1, _STEPS + 1):
         slopes = _slopes(edges, widths, before, guess, period)
-        # The first coefficient makes all items heavier alike: how the work changes with it is the work itself.
         times = fixed + slopes[0]
         errors = seen - np.log(times)
         # A sum is half the time of a mean.
@@ -103,7 +102,10 @@ def _cells(edges: Floats, works: Floats, period: float) -> tuple[Floats, Floats]
 
 
 def _slopes(edges: Floats, widths: Floats, before: Floats, guess: Floats, given: float) -> Floats:
-    """How the work of each batch changes with each coefficient, and last with the logarithm of the period."""
+    """How the work of each batch changes with each coefficient, and last with the logarithm of the period.
+
+    With the first coefficient it changes by all of itself: the first row is the work.
+    """
     heavy = np.exp(_heaviness(guess))
     period = _period(guess, given)
     done = sums(widths * heavy * _BASIS)
