@@ -187,9 +187,9 @@ class Predictive:
             if self._floor is not None and self._floor.size > planned:
                 because = "to see whether more take longer" if self._floor.trying else "as fewer take about as long"
                 planned, why = self._floor.size, f"{why}, {because}"
-        most = max(_GROWTH * max(self._sizes), before)
-        if news is not News.RETURNED and planned > most:
-            planned = most
+        # The largest of all is looked for only where it matters.
+        if planned > max(before, _GROWTH * sample.size) and news is not News.RETURNED:
+            planned = min(planned, max(_GROWTH * max(self._sizes), before))
         self._size = clamp(planned)
         self._decided.append(self._size)
         if len(self._decided) > _MOST_LAG:

@@ -75,8 +75,9 @@ class Cycle:
         self._place = self._origin = 0.0
         self._sizes = array("d")
         self._works = array("d")
-        # Of the last batches: the logarithm of an item's work.
+        # Of the last batches: the logarithm of an item's work, and its extremes.
         self._heavy = array("d")
+        self._low, self._high = math.inf, -math.inf
         self._crossings = Crossings()
         # Of its forecasts: with what is left of the last noise, without that, and without any cycle.
         self._loss = self._loss_forgetting = self._loss_without = 0.0
@@ -109,11 +110,13 @@ class Cycle:
         self._sizes.append(size)
         self._works.append(work)
         heavy.append(heaviness)
-        if len(heavy) > _RECENT:
-            del heavy[0]
+        low, high = min(self._low, heaviness), max(self._high, heaviness)
+        # All of them are looked through only where an extreme goes.
+        if len(heavy) > _RECENT and not low < heavy.pop(0) < high:
+            low, high = min(heavy), max(heavy)
+        self._low, self._high = low, high
         if len(self._sizes) > _HISTORY:
             del self._sizes[0], self._works[0]
-        low, high = min(heavy), max(heavy)
         if high - low < max(_LEAST_RANGE, min(_NOISE_RANGE * noise, _ENOUGH_RANGE)):
             return
         # Upwards somewhere within this batch, downwards about where it began: heavy batches are short.

@@ -150,8 +150,6 @@ class Level:
         errors, variances, shares = self._forecasts(size, seen, fixed)
         self.error = errors[self._best]
         squared = self.error * self.error / variances[self._best]
-        if self._since > 2:
-            self._learn_noise(errors, variances)
         surprise = self.changes and squared > _SURPRISE**2
         if surprise or self._since <= _DOUBT:
             likely = -inf if surprise else -0.5 * (squared + log(variances[self._best]))
@@ -183,17 +181,33 @@ class Level:
         return exp(min(total / weights, _LARGEST))
 
     def _forecasts(self, size: float, seen: float, fixed: float) -> tuple[list[float], list[float], list[float]]:
-        """Of each view: the error, its variance, and which share of the batch is its items'."""
+        """Of each view: the error, its variance, and which share of the batch is its items'; each learns its noise.
+
+        Half of all errors are beyond the median; how far, the few that are surprises shall not matter.
+        """
         errors, variances, shares = [], [], []
-        states = zip(self.views, self._items, self._slopes, self._noises, self._doubts, self._variances, strict=True)
-        for (moves, _, memory), item, slope, noise, doubt, variance in states:
+        noises, more = self._variances, 1.0
+        if self._since > 2:
+            more = exp(self._noise_gain)
+            # 1, 1/2, 1/3 and so on.
+            self._noise_gain = max(self._noise_gain / (1 + self._noise_gain), _NOISE_GAIN)
+        number = 0
+        for (moves, _, memory), item, slope, last, doubt in zip(
+            self.views, self._items, self._slopes, self._noises, self._doubts, strict=True
+        ):
             work = size * exp(item + slope)
             value = fixed + work
             share = work / value
-            errors.append(seen - log(value) - memory * noise)
+            error = seen - log(value) - memory * last
+            noise = noises[number]
             # Where the last noise is felt again, so is what was wrong in it about the level.
-            variances.append(share * share * ((1 - memory) * (1 - memory) * doubt + moves * moves) + variance)
+            variance = share * share * ((1 - memory) * (1 - memory) * doubt + moves * moves) + noise
+            errors.append(error)
+            variances.append(variance)
             shares.append(share)
+            noise = noise * more if error * error > _MEDIAN * variance else noise / more
+            noises[number] = _LEAST_VARIANCE if noise < _LEAST_VARIANCE else min(noise, _MOST_VARIANCE)
+            number += 1
         return errors, variances, shares
 
     def _follow(
@@ -207,38 +221,29 @@ class Level:
     ) -> None:
         """Move every view by its error."""
         items, doubts, slopes, scores = self._items, self._doubts, self._slopes, self._scores
-        forecasts = zip(self.views, errors, variances, shares, strict=True)
-        for number, ((moves, trend, memory), error, variance, share) in enumerate(forecasts):
+        number = 0
+        for (moves, trend, memory), error, variance, share in zip(self.views, errors, variances, shares, strict=True):
             off = error * error / variance
             scores[number] = _FORGET * scores[number] - 0.5 * ((off if off < 25.0 else 25.0) + log(variance))
             doubt = doubts[number]
             told = ((1 - memory) * doubt + moves * moves) * share
             gain = told / variance
-            slope = slopes[number]
-            if share < 0.5:
-                # A batch that is mostly fixed time tells little: no trend lives on such batches.
-                slope *= 2 * share
-            item = items[number] + slope + gain * error
+            item = items[number] + gain * error
+            if trend:
+                slope = slopes[number]
+                if share < 0.5:
+                    # A batch that is mostly fixed time tells little: no trend lives on such batches.
+                    slope *= 2 * share
+                item = items[number] + slope + gain * error
+                slope += trend * gain * error
+                slopes[number] = -_STEEPEST if slope < -_STEEPEST else _STEEPEST if slope > _STEEPEST else slope
             items[number] = item = -_FARTHEST if item < -_FARTHEST else _FARTHEST if item > _FARTHEST else item
             doubt += moves * moves - gain * told
             doubts[number] = doubt if doubt < _MOST_DOUBT else _MOST_DOUBT
-            if trend:
-                slope += trend * gain * error
-                slopes[number] = -_STEEPEST if slope < -_STEEPEST else _STEEPEST if slope > _STEEPEST else slope
             if memory:
                 self._noises[number] = seen - log(fixed + size * exp(item))
+            number += 1
         self._best = scores.index(max(scores))
-
-    def _learn_noise(self, errors: list[float], variances: list[float]) -> None:
-        """Half of all errors are beyond the median; how far, the few that are surprises shall not matter."""
-        more = exp(self._noise_gain)
-        # 1, 1/2, 1/3 and so on.
-        self._noise_gain = max(self._noise_gain / (1 + self._noise_gain), _NOISE_GAIN)
-        noises = self._variances
-        for number, error in enumerate(errors):
-            noise = noises[number]
-            noise = noise * more if error * error > _MEDIAN * variances[number] else noise / more
-            noises[number] = min(max(noise, _LEAST_VARIANCE), _MOST_VARIANCE)
 
     def _restart(self, size: float, value: float, fixed: float) -> None:
         work = max(value - fixed, _LEAST_SHARE * value)
