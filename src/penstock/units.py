@@ -89,13 +89,16 @@ def format_duration(seconds: float) -> str:
     >>> format_duration(0.003), format_duration(1.0), format_duration(95.0)
     ('3 ms', '1 s', '95 s')
     """
-    if not math.isfinite(seconds):
-        return str(seconds)
     size = abs(seconds)
-    for unit, scale in (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)):
-        if size >= scale:
-            return f"{_short(seconds / scale)} {unit}"
-    return f"{_short(seconds / 1e-9)} ns" if seconds else "0 s"
+    if not size < math.inf:
+        return str(seconds)
+    if size >= 1.0:
+        return f"{_short(seconds)} s"
+    if size >= 1e-3:
+        return f"{seconds / 1e-3:.4g} ms"
+    if size >= 1e-6:
+        return f"{seconds / 1e-6:.4g} µs"
+    return f"{seconds / 1e-9:.4g} ns" if seconds else "0 s"
 
 
 def format_count(number: float) -> str:

@@ -341,7 +341,7 @@ class Predictive:
         error = self._level.error
         if len(self._expected) >= self._lag:
             error = math.log(work / (size * self._expected[-self._lag]))
-        self._echo.learn(size, work, 0.0, error, self._lag)
+        self._echo.learn(size, work, 0.0, error, self._lag, look=not self._cycle.trusted)
 
     def _foreseen(self, goal: float, fixed: float, planned: float) -> tuple[float | None, float]:
         """The size by a cycle, if there is one and it says something else than the level; and its period."""

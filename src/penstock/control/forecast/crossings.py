@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from array import array
+from math import inf
 
 # Nearer to the middle than this share of the range nobody is on either side.
 _HYSTERESIS = 0.1
@@ -11,20 +12,30 @@ _REMEMBERED = 6
 
 
 class Crossings:
-    """Places, counted in items, where items become heavier than the middle of a range, or lighter.
+    """Places, counted in items, where items become heavier than the middle of their recent range, or lighter.
 
-    >>> crossings = Crossings()
+    >>> crossings = Crossings(recent=7)
     >>> for place, heaviness in enumerate([2.0, 0.0, 0.0, 2.0, 2.0, 0.0, 2.0]):
-    ...     crossed = crossings.add(heaviness, 0.0, 2.0, up=place, down=place)
-    >>> crossed, list(crossings.ups), list(crossings.downs)
-    (True, [3.0, 6.0], [1.0, 5.0])
+    ...     crossings.see(heaviness)
+    ...     crossed = crossings.cross(heaviness, up=place, down=place)
+    >>> crossed, crossings.range, list(crossings.ups), list(crossings.downs)
+    (True, 2.0, [3.0, 6.0], [5.0])
     """
 
-    def __init__(self) -> None:
+    def __init__(self, recent: int) -> None:
+        """The extremes of so many values say what is high and what is low."""
         self.ups = array("d")
         self.downs = array("d")
         self.high: bool | None = None
         """Whether items are heavy now."""
+        self._recent = recent
+        self._values = array("d")
+        self._lowest, self._highest = inf, -inf
+
+    @property
+    def range(self) -> float:
+        """Between the extremes."""
+        return self._highest - self._lowest
 
     @property
     def last(self) -> array[float]:
@@ -36,10 +47,27 @@ class Crossings:
         """Those in the other direction."""
         return self.downs if self.high else self.ups
 
-    def add(self, heaviness: float, low: float, high: float, up: float, down: float) -> bool:
-        """One more batch, by the logarithm of its item's work; whether it crosses, at the place `up` or `down`."""
-        was, middle = self.high, (high + low) / 2
-        if abs(heaviness - middle) > _HYSTERESIS * (high - low):
+    def see(self, heaviness: float) -> None:
+        """One more value, the logarithm of an item's work."""
+        values = self._values
+        values.append(heaviness)
+        if heaviness < self._lowest:
+            self._lowest = heaviness
+        if heaviness > self._highest:
+            self._highest = heaviness
+        # All of them are looked through only where an extreme goes.
+        if len(values) > self._recent and not self._lowest < values.pop(0) < self._highest:
+            self._lowest, self._highest = min(values), max(values)
+
+    def revise(self, values: array[float]) -> None:
+        """The values of before, as they look now; places that were crossed stay."""
+        self._values = values[-self._recent :]
+        self._lowest, self._highest = min(self._values, default=inf), max(self._values, default=-inf)
+
+    def cross(self, heaviness: float, up: float, down: float) -> bool:
+        """Whether the load has crossed the middle, and with this value: at the place `up` or `down`."""
+        was, middle = self.high, (self._highest + self._lowest) / 2
+        if abs(heaviness - middle) > _HYSTERESIS * self.range:
             self.high = heaviness > middle
         if was is None or was == self.high:
             return False

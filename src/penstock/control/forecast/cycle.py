@@ -75,10 +75,7 @@ class Cycle:
         self._place = self._origin = 0.0
         self._sizes = array("d")
         self._works = array("d")
-        # Of the last batches: the logarithm of an item's work, and its extremes.
-        self._heavy = array("d")
-        self._low, self._high = math.inf, -math.inf
-        self._crossings = Crossings()
+        self._crossings = Crossings(_RECENT)
         # Of its forecasts: with what is left of the last noise, without that, and without any cycle.
         self._loss = self._loss_forgetting = self._loss_without = 0.0
         self._misses = 0
@@ -106,21 +103,16 @@ class Cycle:
         if self._shape is not None:
             self._compare(self._shape, size, work, fixed, error_without)
         self._place += size
-        heaviness, heavy = math.log(work / size), self._heavy
         self._sizes.append(size)
         self._works.append(work)
-        heavy.append(heaviness)
-        low, high = min(self._low, heaviness), max(self._high, heaviness)
-        # All of them are looked through only where an extreme goes.
-        if len(heavy) > _RECENT and not low < heavy.pop(0) < high:
-            low, high = min(heavy), max(heavy)
-        self._low, self._high = low, high
         if len(self._sizes) > _HISTORY:
             del self._sizes[0], self._works[0]
-        if high - low < max(_LEAST_RANGE, min(_NOISE_RANGE * noise, _ENOUGH_RANGE)):
+        heaviness, crossings = math.log(work / size), self._crossings
+        crossings.see(heaviness)
+        if crossings.range < max(_LEAST_RANGE, min(_NOISE_RANGE * noise, _ENOUGH_RANGE)):
             return
         # Upwards somewhere within this batch, downwards about where it began: heavy batches are short.
-        if self._crossings.add(heaviness, low, high, self._place - size / 2, self._place - size):
+        if crossings.cross(heaviness, self._place - size / 2, self._place - size):
             self._look_for_period(fixed)
 
     def size_for(self, goal: float, fixed: float, ahead: float = 0.0, batches: int = 1) -> float:

@@ -76,7 +76,7 @@ class Echo:
         self._sizes, self._counts, self._times = (array("d", bytes(8 * _STRETCHES)) for _ in range(3))
         self._size = self._count = self._time = 0.0
         self._closed = 0
-        self._crossings = Crossings()
+        self._crossings = Crossings(_RECENT)
         self._foreseen = array("d")
         self._offset = 0.0
         self._loss = self._loss_without = 0.0
@@ -94,11 +94,13 @@ class Echo:
         enough = self._loss_without * (1.0 if self._was_trusted else _CLEARLY)
         return self._shape is not None and self._loss < enough
 
-    def learn(self, size: float, time: float, extra: float, error_without: float, lag: int | None) -> None:
+    def learn(
+        self, size: float, time: float, extra: float, error_without: float, lag: int | None, look: bool = True
+    ) -> None:
         """One more batch and the time of its items, as if it had `extra` more of them.
 
         `error_without` is the error, as a logarithm, of the forecast without a cycle, `lag` decisions ago; with no lag
-        there was none.
+        there was none. Where a quick cycle is known, its multiples are no slow ones: nobody need `look` for them.
         """
         more = size - self._largest
         self._largest += _RISE * more if more > 0 and self._closed else max(more, -_FADE * size)
@@ -111,12 +113,13 @@ class Echo:
         self._was_trusted = self.trusted
         if extra != self._extra:
             self._extra = extra
+            self._crossings.revise(self._heavinesses())
             if self._shape is not None:
                 self._adopt(self._shape.period, both=True)
         self._place += size
         self._size, self._count, self._time = self._size + size, self._count + 1, self._time + time
         if self._size >= _SHARE * self._largest:
-            self._close()
+            self._close(look)
 
     def size_for(self, work: float, ahead: float = 0.0) -> float:
         """How many items, after the `ahead` next ones, come to so much work."""
@@ -157,32 +160,24 @@ class Echo:
             if abs(off) < _MOST_OFF:
                 self._offset += (1 - math.exp(-_OFFSET_GAIN * size / self._largest)) * off
 
-    def _close(self) -> None:
+    def _close(self, look: bool) -> None:
         """The stretch is long enough."""
-        size = self._size
+        size, heaviness = self._size, math.log(self._time / (self._size + self._extra * self._count))
         for past, now in ((self._sizes, size), (self._counts, self._count), (self._times, self._time)):
             past.append(now)
             del past[0]
         self._size = self._count = self._time = 0.0
         self._closed = min(self._closed + 1, _STRETCHES)
+        self._crossings.see(heaviness)
         self._since += 1
-        if self._since % _LOOKED_AT:
+        if self._since % _LOOKED_AT or self._crossings.range < _LEAST_RANGE:
             return
-        sizes, counts, times = self._stretches(_RECENT)
-        items = times / (sizes + self._extra * counts)
-        last, middle = math.log(items[-1]), self._place - size / 2
-        low, high = math.log(np.minimum.reduce(items)), math.log(np.maximum.reduce(items))
-        crossed = high - low > _LEAST_RANGE and self._crossings.add(last, low, high, middle, middle)
-        if crossed and self._since >= _APART:
+        middle = self._place - size / 2
+        if self._crossings.cross(heaviness, middle, middle) and self._since >= _APART and look:
             self._since = 0
             # What absurd sizes make of it is refused.
             with np.errstate(all="ignore"):
                 self._look_for_period()
-
-    def _stretches(self, most: int) -> tuple[Floats, Floats, Floats]:
-        """Items, batches and times of the last ones."""
-        last = slice(-min(most, self._closed), None)
-        return np.frombuffer(self._sizes)[last], np.frombuffer(self._counts)[last], np.frombuffer(self._times)[last]
 
     def _look_for_period(self) -> None:
         """Follow a period that is trusted; else find the one under which the past is most like itself."""
@@ -224,9 +219,19 @@ class Echo:
                 break
         return count >= _LEAST_BATCHES
 
+    def _stretches(self) -> tuple[Floats, Floats, Floats]:
+        """Items, batches and times of the last ones."""
+        last = slice(_STRETCHES - self._closed, None)
+        return np.frombuffer(self._sizes)[last], np.frombuffer(self._counts)[last], np.frombuffer(self._times)[last]
+
+    def _heavinesses(self) -> array[float]:
+        """The logarithm of an item's time in each stretch."""
+        sizes, counts, times = self._stretches()
+        return array("d", np.log(times / (sizes + self._extra * counts)).tobytes())
+
     def _past(self) -> tuple[Floats, Floats]:
         """The places between stretches, up to 0, and the work done up to each of them."""
-        sizes, counts, times = self._stretches(_STRETCHES)
+        sizes, counts, times = self._stretches()
         edges = sums(sizes)
         return edges - edges[-1], sums(times * sizes / (sizes + self._extra * counts))
 

@@ -61,6 +61,11 @@ VIEWS = (
 
 
 _STEADY_VIEWS = tuple(view for view in VIEWS if not view.trend)
+# The numbers of so many views, by which of them comes first.
+_BEST_FIRST = {
+    count: tuple((best, *(number for number in range(count) if number != best)) for best in range(count))
+    for count in (len(VIEWS), len(_STEADY_VIEWS))
+}
 
 
 class Level:
@@ -147,103 +152,86 @@ class Level:
             self._restart(size, value, fixed)
             return News.EXPECTED
         self._since += 1
-        errors, variances, shares = self._forecasts(size, seen, fixed)
-        self.error = errors[self._best]
-        squared = self.error * self.error / variances[self._best]
-        surprise = self.changes and squared > _SURPRISE**2
-        if surprise or self._since <= _DOUBT:
-            likely = -inf if surprise else -0.5 * (squared + log(variances[self._best]))
-            known = self._explaining(size, seen, fixed, likely)
-            if known is not None:
-                self._recall(known, size, seen, fixed, surprise)
-                return News.RETURNED
-        if surprise:
+        news, known = self._follow(size, seen, fixed)
+        if known is not None:
+            self._recall(known, size, seen, fixed, news is News.CHANGED)
+            return News.RETURNED
+        if news is News.CHANGED:
             self._remember()
             self._since = 0
             self._restart(size, value, fixed)
-            return News.CHANGED
-        self._follow(size, seen, fixed, errors, variances, shares)
-        return News.EXPECTED
+        return news
 
     def size_for(self, goal: float, fixed: float, batches: int = 1) -> float:
         """The size whose value would be the goal, so many batches after the last one that was learned."""
         top, least = self._scores[self._best], _LEAST_SHARE * goal
         total = weights = 0.0
         states = zip(self.views, self._scores, self._items, self._slopes, self._noises, strict=True)
-        for (_, _, memory), score, item, slope, noise in states:
+        for (_, trend, memory), score, item, slope, noise in states:
             weight = exp(score - top)
             if weight < _LEAST_WEIGHT:
                 continue
             work = (goal * exp(-(memory**batches) * noise) if memory else goal) - fixed
-            ahead = min(max(batches * slope, -_FAR_AHEAD), _FAR_AHEAD)
-            total += weight * (log(work if work > least else least) - item - ahead)
+            if trend:
+                ahead = batches * slope
+                item += -_FAR_AHEAD if ahead < -_FAR_AHEAD else _FAR_AHEAD if ahead > _FAR_AHEAD else ahead
+            total += weight * (log(work if work > least else least) - item)
             weights += weight
         return exp(min(total / weights, _LARGEST))
 
-    def _forecasts(self, size: float, seen: float, fixed: float) -> tuple[list[float], list[float], list[float]]:
-        """Of each view: the error, its variance, and which share of the batch is its items'; each learns its noise.
+    def _follow(self, size: float, seen: float, fixed: float) -> tuple[News, int | None]:
+        """Move every view by its error, unless the best one is surprised or a known level explains the batch better.
 
-        Half of all errors are beyond the median; how far, the few that are surprises shall not matter.
+        Whether it is a surprise, and which known level explains it. The noise of each view is learned in any case: half
+        of all errors are beyond the median; how far, the few that are surprises shall not matter.
         """
-        errors, variances, shares = [], [], []
-        noises, more = self._variances, 1.0
+        views, items, doubts, slopes = self.views, self._items, self._doubts, self._slopes
+        scores, lasting, noises = self._scores, self._noises, self._variances
+        best, news, known, moving, more = self._best, News.EXPECTED, None, True, 1.0
         if self._since > 2:
             more = exp(self._noise_gain)
             # 1, 1/2, 1/3 and so on.
             self._noise_gain = max(self._noise_gain / (1 + self._noise_gain), _NOISE_GAIN)
-        number = 0
-        for (moves, _, memory), item, slope, last, doubt in zip(
-            self.views, self._items, self._slopes, self._noises, self._doubts, strict=True
-        ):
+        for number in _BEST_FIRST[len(views)][best]:
+            moves, trend, memory = views[number]
+            item, slope, doubt, noise = items[number], slopes[number], doubts[number], noises[number]
             work = size * exp(item + slope)
-            value = fixed + work
-            share = work / value
-            error = seen - log(value) - memory * last
-            noise = noises[number]
+            share = work / (fixed + work)
+            error = seen - log(fixed + work) - memory * lasting[number]
             # Where the last noise is felt again, so is what was wrong in it about the level.
             variance = share * share * ((1 - memory) * (1 - memory) * doubt + moves * moves) + noise
-            errors.append(error)
-            variances.append(variance)
-            shares.append(share)
-            noise = noise * more if error * error > _MEDIAN * variance else noise / more
-            noises[number] = _LEAST_VARIANCE if noise < _LEAST_VARIANCE else min(noise, _MOST_VARIANCE)
-            number += 1
-        return errors, variances, shares
-
-    def _follow(
-        self,
-        size: float,
-        seen: float,
-        fixed: float,
-        errors: list[float],
-        variances: list[float],
-        shares: list[float],
-    ) -> None:
-        """Move every view by its error."""
-        items, doubts, slopes, scores = self._items, self._doubts, self._slopes, self._scores
-        number = 0
-        for (moves, trend, memory), error, variance, share in zip(self.views, errors, variances, shares, strict=True):
             off = error * error / variance
+            if number == best:
+                self.error = error
+                if self.changes and off > _SURPRISE**2:
+                    news, moving = News.CHANGED, False
+                if not moving or self._since <= _DOUBT:
+                    likely = -0.5 * (off + log(variance)) if moving else -inf
+                    known = self._explaining(size, seen, fixed, likely)
+                    moving = moving and known is None
+            noise = noise * more if off > _MEDIAN else noise / more
+            noises[number] = _LEAST_VARIANCE if noise < _LEAST_VARIANCE else min(noise, _MOST_VARIANCE)
+            if not moving:
+                continue
             scores[number] = _FORGET * scores[number] - 0.5 * ((off if off < 25.0 else 25.0) + log(variance))
-            doubt = doubts[number]
             told = ((1 - memory) * doubt + moves * moves) * share
             gain = told / variance
-            item = items[number] + gain * error
             if trend:
-                slope = slopes[number]
                 if share < 0.5:
                     # A batch that is mostly fixed time tells little: no trend lives on such batches.
                     slope *= 2 * share
-                item = items[number] + slope + gain * error
+                item += slope
                 slope += trend * gain * error
                 slopes[number] = -_STEEPEST if slope < -_STEEPEST else _STEEPEST if slope > _STEEPEST else slope
+            item += gain * error
             items[number] = item = -_FARTHEST if item < -_FARTHEST else _FARTHEST if item > _FARTHEST else item
             doubt += moves * moves - gain * told
             doubts[number] = doubt if doubt < _MOST_DOUBT else _MOST_DOUBT
             if memory:
-                self._noises[number] = seen - log(fixed + size * exp(item))
-            number += 1
-        self._best = scores.index(max(scores))
+                lasting[number] = seen - log(fixed + size * exp(item))
+        if moving:
+            self._best = scores.index(max(scores))
+        return news, known
 
     def _restart(self, size: float, value: float, fixed: float) -> None:
         work = max(value - fixed, _LEAST_SHARE * value)

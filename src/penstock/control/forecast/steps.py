@@ -14,7 +14,7 @@ _MOVES = np.array(list(itertools.product((-1.0, 0.0, 1.0), repeat=3)))
 _STAY = len(_MOVES) // 2
 _SCALES = (1 / 16, 1 / 32, 1 / 64, 1 / 128, 1 / 256)
 _ROUNDS = 2
-_HOPELESS = 1.5
+_HOPELESS = 2.0
 # A guess that foresees less of a batch's work than this is far off however little it is.
 _LEAST_SHARE = 1e-3
 
@@ -55,10 +55,12 @@ def fit_steps(
             if not losses[least] < loss:
                 break
             loss, best, levels = float(losses[least]), guesses[least], (float(low[least]), float(high[least]))
+            # Finer guesses make it somewhat better, not this much.
+            if loss > _HOPELESS * rival:
+                return None
             if least == _STAY:
                 break
-        # Finer guesses make it somewhat better, not this much.
-        if not loss <= _HOPELESS * rival or loss == math.inf:
+        if loss == math.inf:
             return None
     rise, stay, period = best.tolist()
     return _shape(rise, stay, period, levels), loss
