@@ -23,7 +23,7 @@ _LEAST_RANGE, _NOISE_RANGE, _ENOUGH_RANGE = 0.35, 10.0, 1.8
 # Intervals between crossings that differ by less are the same period.
 _REGULAR = 0.25
 # Crossings are known to a batch or two: periods around the mean interval, from which a fit finds its way.
-_AROUND = np.linspace(0.88, 1.12, 61)
+_AROUND = np.linspace(0.88, 1.12, 25)
 # A trusted period that is no farther from that is kept, to begin with.
 _KNOWN = 0.1
 # A shape is learned from the last periods and what came just before; not again within so much of one.
