@@ -10,6 +10,7 @@ from itertools import pairwise
 import pytest
 
 from penstock.control import registry
+from penstock.control.forecast.level import Level, News
 from penstock.control.forecast.overhead import Overhead
 from penstock.control.predictive import Predictive
 from penstock.sample import BatchSample
@@ -83,6 +84,15 @@ def test_noise_on_a_ramp_is_not_taken_for_a_cycle() -> None:
         simulate(spec, watch=lambda _, __, decision: reasons.append(decision.reason))
     # Where a range of six standard deviations was a swing, cycles were followed in 8% of batches.
     assert sum("in a cycle" in reason for reason in reasons) < 0.03 * len(reasons)
+
+
+def test_noise_that_makes_most_batches_a_surprise_is_learned_from_surprises_too() -> None:
+    source, level = random.Random(4), Level()
+    values = [math.exp(source.gauss(0.0, 0.01 if batch < 100 else 0.3)) for batch in range(500)]
+    surprised = [level.learn(1000.0, value, fixed=0.0) is News.CHANGED for value in values]
+    assert sum(surprised[100:120]) > 5
+    assert sum(surprised[-100:]) <= 5
+    assert level.noise > 0.15
 
 
 def test_a_stall_costs_one_batch() -> None:

@@ -187,11 +187,8 @@ class Level:
         """
         views, items, doubts, slopes = self.views, self._items, self._doubts, self._slopes
         scores, lasting, noises = self._scores, self._noises, self._variances
-        best, news, known, moving, more = self._best, News.EXPECTED, None, True, 1.0
-        if self._since > 2:
-            more = exp(self._noise_gain)
-            # 1, 1/2, 1/3 and so on.
-            self._noise_gain = max(self._noise_gain / (1 + self._noise_gain), _NOISE_GAIN)
+        best, news, known, moving = self._best, News.EXPECTED, None, True
+        more = self._more_noise() if self._since > 2 else 1.0
         for number in _BEST_FIRST[len(views)][best]:
             moves, trend, memory = views[number]
             item, slope, doubt, noise = items[number], slopes[number], doubts[number], noises[number]
@@ -205,6 +202,9 @@ class Level:
                 self.error = error
                 if self.changes and off > _SURPRISE**2:
                     news, moving = News.CHANGED, False
+                    if self._since <= 2:
+                        # One after another, they are noise.
+                        more = self._more_noise()
                 if not moving or self._since <= _DOUBT:
                     likely = -0.5 * (off + log(variance)) if moving else -inf
                     known = self._explaining(size, seen, fixed, likely)
@@ -232,6 +232,11 @@ class Level:
         if moving:
             self._best = scores.index(max(scores))
         return news, known
+
+    def _more_noise(self) -> float:
+        """By how much noise grows or shrinks with a batch: by 1, 1/2, 1/3 and so on, as a logarithm."""
+        gain, self._noise_gain = self._noise_gain, max(self._noise_gain / (1 + self._noise_gain), _NOISE_GAIN)
+        return exp(gain)
 
     def _restart(self, size: float, value: float, fixed: float) -> None:
         work = max(value - fixed, _LEAST_SHARE * value)
