@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import math
 import random
 from array import array
 
 import pytest
 
 from penstock.control.forecast.crossings import Crossings
-from penstock.control.forecast.echo import Echo
 
 RECENT = 20
 
@@ -30,12 +28,12 @@ def test_a_value_near_the_middle_crosses_nothing() -> None:
     crossings = Crossings(RECENT)
     for value in (0.0, 10.0, 0.0):
         crossings.see(value)
-        crossings.cross(value, up=1.0, down=1.0)
+        crossings.cross(up=1.0, down=1.0)
     for place, value in enumerate((5.5, 4.5, 5.9)):
         crossings.see(value)
-        assert not crossings.cross(value, up=place, down=place)
+        assert not crossings.cross(up=place, down=place)
     crossings.see(9.0)
-    assert crossings.cross(9.0, up=7.0, down=8.0)
+    assert crossings.cross(up=7.0, down=8.0)
     assert crossings.last[-1] == 7.0
 
 
@@ -43,7 +41,7 @@ def test_values_that_look_different_now_have_another_range_and_the_same_places()
     crossings = Crossings(RECENT)
     for place, value in enumerate((0.0, 10.0, 0.0, 10.0)):
         crossings.see(value)
-        crossings.cross(value, up=place, down=place)
+        crossings.cross(up=place, down=place)
     places = list(crossings.ups), list(crossings.downs)
     crossings.revise(array("d", [99.0, *[1.0, 3.0] * RECENT]))
     assert crossings.range == 2.0
@@ -51,11 +49,3 @@ def test_values_that_look_different_now_have_another_range_and_the_same_places()
     crossings.revise(array("d"))
     crossings.see(4.0)
     assert crossings.range == 0.0
-
-
-@pytest.mark.parametrize("look", [True, False])
-def test_no_slow_cycle_is_looked_for_where_nobody_wants_it(look: bool) -> None:
-    echo = Echo()
-    for batch in range(900):
-        echo.learn(100.0, 100 * math.exp(math.sin(2 * math.pi * batch / 300)), 0.0, 0.2, 1, look=look)
-    assert (echo.period is not None) is look

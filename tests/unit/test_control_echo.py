@@ -38,6 +38,7 @@ def teach(
     extra: float = EXTRA,
     noise: float = 0.03,
     without: float = 0.2,
+    look: bool = True,
 ) -> None:
     """Batches of about equal time; each is foreseen before it is learned."""
     source, place = random.Random(1), first
@@ -45,7 +46,7 @@ def teach(
         size = 100 / load(place)
         time = load(place + size / 2) * (size + EXTRA) * math.exp(source.gauss(0.0, noise))
         echo.foresee(0.0, size)
-        echo.learn(size, time, extra, without, 1)
+        echo.learn(size, time, extra, without, 1, look)
         place += size
 
 
@@ -107,6 +108,20 @@ def test_where_samples_come_late_slow_swings_are_hit_more_often() -> None:
 
     seeds = (1, 2, 3)
     assert sum(hit(True, seed) for seed in seeds) > 1.05 * sum(hit(False, seed) for seed in seeds)
+
+
+@pytest.mark.parametrize("look", [True, False])
+def test_no_slow_cycle_is_looked_for_where_nobody_wants_it(look: bool) -> None:
+    echo = Echo()
+    teach(echo, swing, 0.0, 4.5 * PERIOD, look=look)
+    assert (echo.period is not None) is look
+
+
+def test_a_known_period_is_followed_also_where_nobody_looks_for_one() -> None:
+    echo = Echo()
+    teach(echo, swing, 0.0, 4 * PERIOD)
+    teach(echo, lambda place: swing((place - 4 * PERIOD) / 1.03), 4 * PERIOD, 9 * PERIOD, look=False)
+    assert echo.period == pytest.approx(1.03 * PERIOD, rel=0.01)
 
 
 def test_a_copy_learns_on_its_own() -> None:

@@ -86,13 +86,21 @@ def test_noise_on_a_ramp_is_not_taken_for_a_cycle() -> None:
     assert sum("in a cycle" in reason for reason in reasons) < 0.03 * len(reasons)
 
 
-def test_noise_that_makes_most_batches_a_surprise_is_learned_from_surprises_too() -> None:
-    source, level = random.Random(4), Level()
+@pytest.mark.parametrize("seed", range(4))
+def test_noise_that_makes_most_batches_a_surprise_is_learned_from_surprises_too(seed: int) -> None:
+    source, level = random.Random(seed), Level()
     values = [math.exp(source.gauss(0.0, 0.01 if batch < 100 else 0.3)) for batch in range(500)]
-    surprised = [level.learn(1000.0, value, fixed=0.0) is News.CHANGED for value in values]
-    assert sum(surprised[100:120]) > 5
+    surprised = [level.learn(1000.0, value, fixed=0.0) is not News.EXPECTED for value in values]
+    assert sum(surprised[100:150]) > 25
     assert sum(surprised[-100:]) <= 5
     assert level.noise > 0.15
+
+
+def test_a_stall_now_and_then_is_not_taken_for_noise() -> None:
+    source, level = random.Random(6), Level()
+    for batch in range(400):
+        level.learn(1000.0, math.exp(source.gauss(0.0, 0.05)) + (batch % 10 == 9), fixed=0.2)
+    assert level.noise == pytest.approx(0.05, rel=0.6)
 
 
 def test_a_stall_costs_one_batch() -> None:

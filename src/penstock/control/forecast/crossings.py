@@ -17,7 +17,7 @@ class Crossings:
     >>> crossings = Crossings(recent=7)
     >>> for place, heaviness in enumerate([2.0, 0.0, 0.0, 2.0, 2.0, 0.0, 2.0]):
     ...     crossings.see(heaviness)
-    ...     crossed = crossings.cross(heaviness, up=place, down=place)
+    ...     crossed = crossings.cross(up=place, down=place)
     >>> crossed, crossings.range, list(crossings.ups), list(crossings.downs)
     (True, 2.0, [3.0, 6.0], [5.0])
     """
@@ -64,9 +64,9 @@ class Crossings:
         self._values = values[-self._recent :]
         self._lowest, self._highest = min(self._values, default=inf), max(self._values, default=-inf)
 
-    def cross(self, heaviness: float, up: float, down: float) -> bool:
-        """Whether the load has crossed the middle, and with this value: at the place `up` or `down`."""
-        was, middle = self.high, (self._highest + self._lowest) / 2
+    def cross(self, up: float, down: float) -> bool:
+        """Whether the last value is across the middle: upwards at the place `up`, downwards at `down`."""
+        was, heaviness, middle = self.high, self._values[-1], (self._highest + self._lowest) / 2
         if abs(heaviness - middle) > _HYSTERESIS * self.range:
             self.high = heaviness > middle
         if was is None or was == self.high:

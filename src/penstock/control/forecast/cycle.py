@@ -107,12 +107,12 @@ class Cycle:
         self._works.append(work)
         if len(self._sizes) > _HISTORY:
             del self._sizes[0], self._works[0]
-        heaviness, crossings = math.log(work / size), self._crossings
-        crossings.see(heaviness)
+        crossings = self._crossings
+        crossings.see(math.log(work / size))
         if crossings.range < max(_LEAST_RANGE, min(_NOISE_RANGE * noise, _ENOUGH_RANGE)):
             return
         # Upwards somewhere within this batch, downwards about where it began: heavy batches are short.
-        if crossings.cross(heaviness, self._place - size / 2, self._place - size):
+        if crossings.cross(up=self._place - size / 2, down=self._place - size):
             self._look_for_period(fixed)
 
     def size_for(self, goal: float, fixed: float, ahead: float = 0.0, batches: int = 1) -> float:

@@ -100,7 +100,7 @@ class Echo:
         """One more batch and the time of its items, as if it had `extra` more of them.
 
         `error_without` is the error, as a logarithm, of the forecast without a cycle, `lag` decisions ago; with no lag
-        there was none. Where a quick cycle is known, its multiples are no slow ones: nobody need `look` for them.
+        there was none. Where a quick cycle is known, nobody need `look` for a slow one: its multiples would be found.
         """
         more = size - self._largest
         self._largest += _RISE * more if more > 0 and self._closed else max(more, -_FADE * size)
@@ -162,18 +162,19 @@ class Echo:
 
     def _close(self, look: bool) -> None:
         """The stretch is long enough."""
-        size, heaviness = self._size, math.log(self._time / (self._size + self._extra * self._count))
+        size = self._size
+        self._crossings.see(math.log(self._time / (size + self._extra * self._count)))
         for past, now in ((self._sizes, size), (self._counts, self._count), (self._times, self._time)):
             past.append(now)
             del past[0]
         self._size = self._count = self._time = 0.0
         self._closed = min(self._closed + 1, _STRETCHES)
-        self._crossings.see(heaviness)
         self._since += 1
         if self._since % _LOOKED_AT or self._crossings.range < _LEAST_RANGE:
             return
         middle = self._place - size / 2
-        if self._crossings.cross(heaviness, middle, middle) and self._since >= _APART and look:
+        look = look or self._shape is not None
+        if self._crossings.cross(up=middle, down=middle) and self._since >= _APART and look:
             self._since = 0
             # What absurd sizes make of it is refused.
             with np.errstate(all="ignore"):
@@ -219,19 +220,19 @@ class Echo:
                 break
         return count >= _LEAST_BATCHES
 
-    def _stretches(self) -> tuple[Floats, Floats, Floats]:
+    def _stretches(self, most: int) -> tuple[Floats, Floats, Floats]:
         """Items, batches and times of the last ones."""
-        last = slice(_STRETCHES - self._closed, None)
+        last = slice(_STRETCHES - min(most, self._closed), None)
         return np.frombuffer(self._sizes)[last], np.frombuffer(self._counts)[last], np.frombuffer(self._times)[last]
 
     def _heavinesses(self) -> array[float]:
-        """The logarithm of an item's time in each stretch."""
-        sizes, counts, times = self._stretches()
+        """The logarithm of an item's time in each of the last stretches."""
+        sizes, counts, times = self._stretches(_RECENT)
         return array("d", np.log(times / (sizes + self._extra * counts)).tobytes())
 
     def _past(self) -> tuple[Floats, Floats]:
         """The places between stretches, up to 0, and the work done up to each of them."""
-        sizes, counts, times = self._stretches()
+        sizes, counts, times = self._stretches(_STRETCHES)
         edges = sums(sizes)
         return edges - edges[-1], sums(times * sizes / (sizes + self._extra * counts))
 

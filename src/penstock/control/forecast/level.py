@@ -12,6 +12,8 @@ _SURPRISE = 3.5
 _ALIKE = 2.0
 # A surprise is in doubt for so many batches: did it stay, or has it passed?
 _DOUBT = 3
+# What is off in so many batches after a change is more than noise.
+_NEW = 2
 _FORGET = 0.9
 _FIRST_NOISE, _LEAST_VARIANCE, _MOST_VARIANCE = 0.07, 0.005**2, 0.3**2
 # Quickly at first, then slowly.
@@ -96,7 +98,7 @@ class Level:
         self.changes = changes
         count = len(self.views)
         # Arrays, not lists: the loop copies a controller with every batch.
-        self._items, self._doubts, self._slopes, self._noises, self._scores = (
+        self._items, self._doubts, self._slopes, self._lasting, self._scores = (
             array("d", [0.0]) * count for _ in range(5)
         )
         self._best = 0
@@ -152,21 +154,22 @@ class Level:
             self._restart(size, value, fixed)
             return News.EXPECTED
         self._since += 1
-        news, known = self._follow(size, seen, fixed)
+        surprise, known = self._follow(size, seen, fixed)
         if known is not None:
-            self._recall(known, size, seen, fixed, news is News.CHANGED)
+            self._recall(known, size, seen, fixed, surprise)
             return News.RETURNED
-        if news is News.CHANGED:
+        if surprise:
             self._remember()
             self._since = 0
             self._restart(size, value, fixed)
-        return news
+            return News.CHANGED
+        return News.EXPECTED
 
     def size_for(self, goal: float, fixed: float, batches: int = 1) -> float:
         """The size whose value would be the goal, so many batches after the last one that was learned."""
         top, least = self._scores[self._best], _LEAST_SHARE * goal
         total = weights = 0.0
-        states = zip(self.views, self._scores, self._items, self._slopes, self._noises, strict=True)
+        states = zip(self.views, self._scores, self._items, self._slopes, self._lasting, strict=True)
         for (_, trend, memory), score, item, slope, noise in states:
             weight = exp(score - top)
             if weight < _LEAST_WEIGHT:
@@ -179,19 +182,21 @@ class Level:
             weights += weight
         return exp(min(total / weights, _LARGEST))
 
-    def _follow(self, size: float, seen: float, fixed: float) -> tuple[News, int | None]:
+    def _follow(self, size: float, seen: float, fixed: float) -> tuple[bool, int | None]:
         """Move every view by its error, unless the best one is surprised or a known level explains the batch better.
 
-        Whether it is a surprise, and which known level explains it. The noise of each view is learned in any case: half
-        of all errors are beyond the median; how far, the few that are surprises shall not matter.
+        Whether it is a surprise, and which known level explains it. Views learn their noise, too: half of all errors
+        are beyond the median; how far, the few that are surprises shall not matter. The first batches at a new level
+        tell nothing of it, unless no level explains the next one either: then it is noise that surprises.
         """
         views, items, doubts, slopes = self.views, self._items, self._doubts, self._slopes
-        scores, lasting, noises = self._scores, self._noises, self._variances
-        best, news, known, moving = self._best, News.EXPECTED, None, True
-        more = self._more_noise() if self._since > 2 else 1.0
+        scores, lasting, variances = self._scores, self._lasting, self._variances
+        best, surprise, known, moving = self._best, False, None, True
+        more = self._next_noise_factor() if self._since > _NEW else 1.0
+        # The best one first: whether the others move depends on it.
         for number in _BEST_FIRST[len(views)][best]:
             moves, trend, memory = views[number]
-            item, slope, doubt, noise = items[number], slopes[number], doubts[number], noises[number]
+            item, slope, doubt, noise = items[number], slopes[number], doubts[number], variances[number]
             work = size * exp(item + slope)
             share = work / (fixed + work)
             error = seen - log(fixed + work) - memory * lasting[number]
@@ -200,17 +205,15 @@ class Level:
             off = error * error / variance
             if number == best:
                 self.error = error
-                if self.changes and off > _SURPRISE**2:
-                    news, moving = News.CHANGED, False
-                    if self._since <= 2:
-                        # One after another, they are noise.
-                        more = self._more_noise()
-                if not moving or self._since <= _DOUBT:
-                    likely = -0.5 * (off + log(variance)) if moving else -inf
+                surprise = self.changes and off > _SURPRISE**2
+                if surprise or self._since <= _DOUBT:
+                    likely = -inf if surprise else -0.5 * (off + log(variance))
                     known = self._explaining(size, seen, fixed, likely)
-                    moving = moving and known is None
+                    moving = not surprise and known is None
+                    if surprise and known is None and self._since <= _NEW:
+                        more = self._next_noise_factor()
             noise = noise * more if off > _MEDIAN else noise / more
-            noises[number] = _LEAST_VARIANCE if noise < _LEAST_VARIANCE else min(noise, _MOST_VARIANCE)
+            variances[number] = _LEAST_VARIANCE if noise < _LEAST_VARIANCE else min(noise, _MOST_VARIANCE)
             if not moving:
                 continue
             scores[number] = _FORGET * scores[number] - 0.5 * ((off if off < 25.0 else 25.0) + log(variance))
@@ -231,10 +234,10 @@ class Level:
                 lasting[number] = seen - log(fixed + size * exp(item))
         if moving:
             self._best = scores.index(max(scores))
-        return news, known
+        return surprise, known
 
-    def _more_noise(self) -> float:
-        """By how much noise grows or shrinks with a batch: by 1, 1/2, 1/3 and so on, as a logarithm."""
+    def _next_noise_factor(self) -> float:
+        """By which variances grow or shrink with this batch: its logarithm is 1, 1/2, 1/3 and so on."""
         gain, self._noise_gain = self._noise_gain, max(self._noise_gain / (1 + self._noise_gain), _NOISE_GAIN)
         return exp(gain)
 
@@ -243,7 +246,7 @@ class Level:
         for number in range(len(self.views)):
             self._items[number] = log(work / size)
             self._doubts[number] = (self._variances[number] + (_FIXED_DOUBT * fixed / value) ** 2) * (value / work) ** 2
-            self._slopes[number] = self._noises[number] = 0.0
+            self._slopes[number] = self._lasting[number] = 0.0
 
     def _explaining(self, size: float, seen: float, fixed: float, likely: float) -> int | None:
         """The known level under which the batch is likelier than now, if there is one."""
@@ -272,7 +275,7 @@ class Level:
             self._items[view_number] = item + gain * error
             self._doubts[view_number] = (1 - gain * share) * wide
             self._slopes[view_number] = 0.0
-            self._noises[view_number] = seen - log(fixed + size * exp(self._items[view_number]))
+            self._lasting[view_number] = seen - log(fixed + size * exp(self._items[view_number]))
 
     def _loose_variance(self, share: float) -> float:
         """Of a batch at a change; `share` of its time is its items', the rest is fixed."""
