@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from math import exp, inf, log
 
 # Guesses of the fixed time, in targets; and of the items that would take as long, in sizes of the first batch.
-_SHARES = (0.0, 0.02, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.37, 0.45, 0.55, 0.7, 1.0, 1.5, 2.2, 3.3)
+_SHARES = (0.0, 0.02, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.37, 0.45, 0.55, 0.67, 0.82, 1.0, 1.5, 2.2, 3.3)
 _EXTRAS = tuple(2.0 ** (half / 2) for half in range(-10, 7))
 # No guess may be longer than this share of the shortest batch seen lately.
 _SHORTER = 0.98
