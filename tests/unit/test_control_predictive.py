@@ -6,10 +6,12 @@ import math
 import random
 from collections.abc import Callable, Iterator
 from itertools import pairwise
+from typing import Any
 
 import pytest
 
 from penstock.control import registry
+from penstock.control.forecast.echo import Echo
 from penstock.control.forecast.level import Level, News
 from penstock.control.forecast.overhead import Overhead
 from penstock.control.predictive import Predictive
@@ -120,6 +122,20 @@ def test_a_load_that_jumps_between_two_levels_is_known_again() -> None:
     samples = list(run(Predictive(SLO, 100), lambda number: (1e-3, 1e-2)[number // 20 % 2], 120, noise=0.01))
     for change in (60, 80, 100):
         assert hits(samples[change + 2 : change + 20]) > 0.9
+
+
+def test_no_slow_cycle_is_looked_for_while_a_quick_one_is_trusted(monkeypatch: pytest.MonkeyPatch) -> None:
+    controller, looks = Predictive(SLO, 1000), []
+    learn = Echo.learn
+
+    def learned(echo: Echo, *values: Any, look: bool) -> None:
+        looks.append((look, controller._cycle.trusted))
+        learn(echo, *values, look=look)
+
+    monkeypatch.setattr(Echo, "learn", learned)
+    for _ in run(controller, lambda number: 1e-3 * math.exp(math.sin(2 * math.pi * number / 14)), 120, noise=0.02):
+        pass
+    assert {(True, False), (False, True)} == set(looks)
 
 
 def test_a_trend_is_foreseen() -> None:
