@@ -36,6 +36,8 @@ class Recording:
     """A journal, read: each batch once, the confirmed sample in place of its estimates; the latest header.
 
     `torn` counts the lines that could not be read. `control_s` has one value for each sample that was written with it.
+    `obeyed` names for each batch the one on whose sample its limit was decided: -1 for the first size, no entry for the
+    user's own limit.
     """
 
     header: Mapping[str, Any] = field(default_factory=dict)
@@ -43,6 +45,7 @@ class Recording:
     decisions: list[DecisionRecord] = field(default_factory=list)
     events: list[Event] = field(default_factory=list)
     control_s: list[float] = field(default_factory=list)
+    obeyed: dict[int, int] = field(default_factory=dict)
     torn: int = 0
 
 
@@ -155,6 +158,8 @@ def _take(record: Record, recording: Recording, batches: dict[tuple[object, int]
                 batches[key] = sample
             if "control_s" in record:
                 recording.control_s.append(float(record["control_s"]))
+            if "obeyed" in record:
+                recording.obeyed[sample.batch_id] = int(record["obeyed"])
         case "decision":
             at = int(record["batch_id"]), to_decision(record), bool(record["applied"]), float(record["t"])
             recording.decisions.append(DecisionRecord(*at))

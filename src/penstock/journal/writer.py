@@ -103,9 +103,13 @@ class Journal:
         """How many records the disk has refused since the opening."""
         return self._lost
 
-    def sample(self, sample: BatchSample, *, control_s: float | None = None) -> None:
-        """Write what a batch did, and how long the loop took to think about it."""
-        extra = {} if control_s is None else {"control_s": control_s}
+    def sample(self, sample: BatchSample, *, control_s: float | None = None, obeyed: int | None = None) -> None:
+        """Write what a batch did, how long the loop took to think about it, and the decision that governed it.
+
+        `obeyed` is the batch on whose sample that decision was taken, -1 for the first size.
+        """
+        told = {"control_s": control_s, "obeyed": obeyed}
+        extra = {name: value for name, value in told.items() if value is not None}
         self._write({"kind": "sample", "t": self._clock.wall_s(), **to_record(sample), **extra})
 
     def decision(self, batch_id: int, decision: Decision, *, applied: bool) -> None:
