@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import queue
+import threading
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -39,6 +40,15 @@ class Probe:
 
     def __init__(self) -> None:
         self.events: queue.Queue[str | Exception] = queue.Queue()
+        self.closed = False
+        self.given_back: list[str] = []
+        self.taken_up: list[str] = []
+
+    def close(self) -> None:
+        self.closed = True
+
+    def limits(self) -> Any:
+        return SimpleNamespace(giveBack=self.given_back.append, takeUp=self.taken_up.append)
 
     def poll(self, timeout_ms: int) -> str | None:
         try:
@@ -62,8 +72,9 @@ class Watcher:
         if event.get("bad"):
             raise RuntimeError("a bug of the watcher")
 
-    def on_lost(self, why: str) -> None:
+    def on_lost(self, why: str, trace: str | None = None) -> None:
         self.lost.append(why)
+        self.trace = trace
 
 
 class Context:
@@ -74,7 +85,7 @@ class Context:
 @pytest.fixture
 def probe(monkeypatch: pytest.MonkeyPatch) -> Probe:
     made = Probe()
-    monkeypatch.setattr(monitors, "Bridge", lambda context: SimpleNamespace(probe=made))
+    monkeypatch.setattr(monitors, "Bridge", lambda context, lease_s: SimpleNamespace(probe=made))
     return made
 
 
@@ -210,7 +221,7 @@ def test_events_go_to_the_run_they_belong_to_and_faults_to_all(probe: Probe, unt
         probe.events.put(json.dumps(event))
     probe.events.put(json.dumps({"kind": "job", "run": "new", "bad": True}))
     probe.events.put(json.dumps({"kind": "job", "run": "new"}))
-    until(lambda: len(new.events) == 3)
+    until(lambda: len(new.events) == 3 and len(old.events) == 2)
     assert [event["kind"] for event in old.events] == ["terminated", "fault"]
     assert [event["kind"] for event in new.events] == ["fault", "job", "job"]
     monitor.unwatch(live("old"))
@@ -226,8 +237,9 @@ def test_a_stopped_context_ends_the_monitor_and_tells_its_watchers(probe: Probe,
     monitor = Monitor(context)  # type: ignore[arg-type]
     monitor.watch(live(), watcher)
     context._jsc = None
-    until(lambda: not monitor._thread.is_alive())
+    until(lambda: watcher.lost)
     assert watcher.lost == ["the session has ended"]
+    assert probe.closed
 
 
 def test_a_jvm_that_is_gone_ends_the_monitor_and_tells_its_watchers(probe: Probe, until: Any):
@@ -235,8 +247,63 @@ def test_a_jvm_that_is_gone_ends_the_monitor_and_tells_its_watchers(probe: Probe
     monitor = Monitor(context)  # type: ignore[arg-type]
     monitor.watch(live(), watcher)
     probe.events.put(ConnectionRefusedError())
-    until(lambda: not monitor._thread.is_alive())
+    until(lambda: watcher.lost)
     assert watcher.lost == ["the session has ended: ConnectionRefusedError"]
+
+
+def test_a_monitor_that_fails_tells_its_watchers_the_error_and_its_traceback(probe: Probe, until: Any):
+    context, watcher = Context(), Watcher()
+    monitor = Monitor(context)  # type: ignore[arg-type]
+    monitor.watch(live(), watcher)
+    probe.events.put(ZeroDivisionError("a bug of ours"))
+    until(lambda: watcher.lost)
+    assert watcher.lost == ["the monitor has failed: ZeroDivisionError('a bug of ours')"]
+    assert "in poll" in (watcher.trace or "")
+    assert probe.closed
+
+
+def test_an_event_that_cannot_be_read_is_left_out_and_the_monitor_goes_on(probe: Probe, until: Any):
+    context, watcher = Context(), Watcher()
+    monitor = Monitor(context)  # type: ignore[arg-type]
+    monitor.watch(live("r"), watcher)
+    for text in ("{torn", "[]", '{"no": "kind"}', json.dumps({"kind": "job", "run": "r"})):
+        probe.events.put(text)
+    until(lambda: watcher.events)
+    assert [event["kind"] for event in watcher.events] == ["job"]
+    context._jsc = None
+
+
+def test_a_query_that_is_stuck_delays_no_other_and_gets_its_own_limit_back_until_it_goes_on(probe: Probe, until: Any):
+    class Stuck(Watcher):
+        def on_event(self, event: dict[str, Any]) -> None:
+            super().on_event(event)
+            released.wait()
+
+    released = threading.Event()
+    context, stuck, well = Context(), Stuck(), Watcher()
+    monitor = Monitor(context, lease_s=0.1)  # type: ignore[arg-type]
+    monitor.watch(live("stuck"), stuck)
+    monitor.watch(live("well"), well)
+    for run in ("stuck", "well"):
+        probe.events.put(json.dumps({"kind": "job", "run": run}))
+    until(lambda: probe.given_back and well.events)
+    assert probe.given_back == ["stuck"]
+    released.set()
+    until(lambda: len(stuck.events) == 2)
+    assert probe.taken_up == ["stuck"]
+    assert stuck.events[1]["kind"] == "resumed"
+    context._jsc = None
+
+
+@pytest.mark.parametrize("part", ["job", "progress"])
+def test_a_sampler_that_fails_is_told_once_and_after_patience_the_users_limit_is_back(tmp_path: Path, part: str):
+    handle = handle_of(tmp_path / "j.jsonl", *[5] * 40)
+    for batch_id in range(25):
+        handle.on_event({"kind": "job"} if part == "job" else {**progress(batch_id), "progress": "{torn"})
+    gate: Any = handle._loop.gate
+    assert gate.restored is (part == "progress")
+    assert len(events(handle, "sampler-fault")) == 1
+    assert len(events(handle, "gave-up")) == (part == "progress")
 
 
 def in_bytes(path: Path) -> tuple[Handle, list[int]]:

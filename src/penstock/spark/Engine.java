@@ -11,6 +11,7 @@ import java.util.concurrent.TimeUnit;
 import org.apache.spark.sql.connector.read.streaming.CompositeReadLimit;
 import org.apache.spark.sql.connector.read.streaming.ReadLimit;
 import org.apache.spark.sql.connector.read.streaming.ReadMinRows;
+import org.apache.spark.sql.execution.SparkPlan;
 import org.apache.spark.sql.internal.SQLConf;
 import org.apache.spark.sql.streaming.SourceProgress;
 
@@ -136,8 +137,13 @@ public class Engine {
   }
 
   /** The lock under which the engine plans a batch. */
-  public static java.util.concurrent.locks.Lock planningLock(Object execution) throws Exception {
-    return (java.util.concurrent.locks.Lock) field(execution, "awaitProgressLock");
+  public static java.util.concurrent.locks.ReentrantLock planningLock(Object execution) throws Exception {
+    return (java.util.concurrent.locks.ReentrantLock) field(execution, "awaitProgressLock");
+  }
+
+  /** The thread in which the engine makes the sources of a query and plans its batches. */
+  public static Thread thread(Object execution) throws Exception {
+    return (Thread) field(execution, "queryExecutionThread");
   }
 
   public static boolean active(Object execution) throws Exception {
@@ -266,6 +272,37 @@ public class Engine {
     if (((Number) call(call(execution, "getLatestExecutionContext"), "batchId")).longValue() == batchId) {
       into.put("sources", list);
     }
+  }
+
+  /**
+   * The event time in ms of the oldest row of a batch that counts, as its watermark operator has seen it; null where it
+   * has none. The progress event tells the same, but only when the next batch may be planned already.
+   */
+  public static Long oldestEventMs(Object execution, long batchId) throws Exception {
+    Object context = call(execution, "getLatestExecutionContext");
+    Object plan = call(context, "executionPlan");
+    if (plan == null || ((Number) call(context, "batchId")).longValue() != batchId) {
+      return null;
+    }
+    Long oldest = oldestEventMs((SparkPlan) call(plan, "executedPlan"));
+    long watermark = ((Number) call(call(context, "offsetSeqMetadata"), "batchWatermarkMs")).longValue();
+    return oldest == null ? null : Long.valueOf(Math.max(oldest.longValue(), watermark));
+  }
+
+  private static Long oldestEventMs(SparkPlan node) throws Exception {
+    Long oldest = null;
+    if (node.getClass().getSimpleName().equals("EventTimeWatermarkExec")) {
+      Object stats = call(call(node, "eventTimeStats"), "value");
+      if (((Number) call(stats, "count")).longValue() > 0) {
+        oldest = Long.valueOf(((Number) call(stats, "min")).longValue());
+      }
+    }
+    scala.collection.Iterator children = node.children().iterator();
+    while (children.hasNext()) {
+      Long below = oldestEventMs((SparkPlan) children.next());
+      oldest = oldest == null || (below != null && below.longValue() < oldest.longValue()) ? below : oldest;
+    }
+    return oldest;
   }
 
   /** Files that a finished batch took from each source, null for a source that reads none: for a job seen too late. */

@@ -11,7 +11,9 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.locks.Lock;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.locks.ReentrantLock;
+import org.apache.spark.SparkContext;
 import org.apache.spark.scheduler.JobSucceeded$;
 import org.apache.spark.scheduler.SparkListener;
 import org.apache.spark.scheduler.SparkListenerEvent;
@@ -24,32 +26,78 @@ import org.apache.spark.sql.streaming.StreamingQueryListener;
  * The part of Penstock that must live in the JVM: it sees a batch's jobs begin and end without a detour through
  * Python, sets read limits in one call, and meets a query that starts before its first batch is planned. Compiled at
  * run time by the Janino that Spark ships, hence raw types and no lambdas. It sits on a listener queue of its own and
- * throws nothing, so that it can neither delay nor break another listener.
+ * throws nothing, so that it can neither delay nor break another listener. Where nobody has polled for the time of the
+ * lease, the users' own limits come back (`Limits`), until somebody polls again.
  */
 public class Probe extends SparkListener {
   private static final ObjectMapper JSON = new ObjectMapper();
+  // A start waits so long for the thread that will limit its sources, and the engine so long for its first plan.
+  private static final long HOLD_MS = 250;
+  // A broker may not answer for a minute; a query that has no sources by then is left alone.
   private static final long MEET_MS = 60000;
-  private static final long HOLD_MS = 2000;
+  private static final long MOST_QUEUED_BYTES = 16L << 20;
+  private static final int MOST_UNMET = 1000;
   private static final long LOOK_MS = 50;
   private static final long TELL_MS = 1000;
   private static final long WEIGH_MS = 200;
   private static final long WEIGH_TIMEOUT_MS = 5000;
   private static final long WEIGH_RETRY_MS = 10000;
   private static final int WEIGH_TRIES = 3;
-  private final LinkedBlockingQueue events = new LinkedBlockingQueue(100000);
+  private final Limits limits = new Limits();
+  private final LinkedBlockingQueue events = new LinkedBlockingQueue();
+  private final AtomicLong queuedBytes = new AtomicLong();
   private final ConcurrentHashMap watched = new ConcurrentHashMap();
   private final ConcurrentHashMap weighed = new ConcurrentHashMap();
   private final ConcurrentHashMap weighers = new ConcurrentHashMap();
   private final ConcurrentHashMap followed = new ConcurrentHashMap();
-  private final ConcurrentHashMap originals = new ConcurrentHashMap();
+  private final LinkedBlockingQueue unmet = new LinkedBlockingQueue(MOST_UNMET);
   private final HashMap running = new HashMap();
-  private final Collection greeted = Collections.newSetFromMap(new java.util.WeakHashMap());
+  private final Map greeters = new java.util.WeakHashMap();
   private volatile Object sharedState = null;
   private volatile String welcome = null;
   private volatile long firstFiles = 1;
   private volatile long firstRows = 1000;
+  private SparkContext context = null;
+  private volatile long leaseMs = Long.MAX_VALUE;
+  private volatile long polledMs = System.currentTimeMillis();
+  private volatile boolean expired = false;
+  private volatile boolean closed = false;
   private Thread looker = null;
   private long dropped = 0;
+
+  /** Begin to listen; the users' limits come back when nobody polls for so long. */
+  public void open(SparkContext context, long leaseMs) {
+    this.context = context;
+    this.leaseMs = leaseMs;
+    this.polledMs = System.currentTimeMillis();
+    context.listenerBus().addToQueue(this, "penstock");
+    Thread keeper = new Thread(new Keeper(), "penstock-lease");
+    keeper.setDaemon(true);
+    keeper.start();
+  }
+
+  /** Give all limits back, stop all threads, listen no more. */
+  public synchronized void close() throws Exception {
+    closed = true;
+    welcome = null;
+    followed.clear();
+    watched.clear();
+    giveBackAll();
+    Iterator entries = greeters.entrySet().iterator();
+    while (entries.hasNext()) {
+      Map.Entry entry = (Map.Entry) entries.next();
+      ((SparkSession) entry.getKey()).streams().removeListener((StreamingQueryListener) entry.getValue());
+    }
+    greeters.clear();
+    if (context != null) {
+      context.listenerBus().removeListener(this);
+    }
+  }
+
+  /** Another lease, in ms. */
+  public void setLease(long leaseMs) {
+    this.leaseMs = leaseMs;
+  }
 
   /** Begin to report the jobs and the progress of a query; `execution` is its StreamExecution. */
   public synchronized void watch(String queryId, Object execution) throws Exception {
@@ -75,8 +123,9 @@ public class Probe extends SparkListener {
   }
 
   /** Unless a later run of the same query is watched by now. */
-  public void unwatch(String queryId, Object execution) {
+  public void unwatch(String queryId, Object execution) throws Exception {
     watched.remove(queryId, execution);
+    limits.settle(String.valueOf(Engine.call(execution, "runId")));
   }
 
   /** From now on report the bytes of the files that a batch takes from this source; of Kafka's logs, once watched. */
@@ -106,33 +155,62 @@ public class Probe extends SparkListener {
 
   /** Limit a source from its next planned batch on; a later run of a followed query begins with this. */
   public void setLimit(String queryId, Object execution, int source, Object limit) throws Exception {
-    Engine.setLimit(execution, source, limit);
+    limits.set(String.valueOf(Engine.call(execution, "runId")), execution, source, limit);
     Map last = (Map) followed.get(queryId);
     if (last != null) {
       last.put(Integer.valueOf(source), limit);
     }
   }
 
-  /** The limit that a source had before this run was met; null where it was not. */
-  public Object original(String runId, int source) {
-    Map known = (Map) originals.get(runId);
-    return known == null ? null : known.get(Integer.valueOf(source));
+  /** What the users are owed. */
+  public Limits limits() {
+    return limits;
   }
 
   /** Give a run that was met, and that nobody steers, the limits that it had. */
-  public void release(String queryId, String runId) throws Exception {
-    Map before = (Map) originals.remove(runId);
-    Object execution = execution(queryId, runId);
-    if (before != null && execution != null) {
-      for (int i = 0; i < Engine.sourceCount(execution); i++) {
-        Engine.setLimit(execution, i, before.get(Integer.valueOf(i)));
-      }
-    }
+  public void release(String runId) throws Exception {
+    limits.giveBack(runId);
+    limits.settle(runId);
   }
 
   /** The next event as JSON, or null when none came in time. */
-  public String poll(long timeoutMs) throws InterruptedException {
-    return (String) events.poll(timeoutMs, TimeUnit.MILLISECONDS);
+  public String poll(long timeoutMs) throws Exception {
+    long before = polledMs;
+    polledMs = System.currentTimeMillis();
+    if (expired) {
+      takeUpAll(polledMs - before);
+    }
+    String event = (String) events.poll(timeoutMs, TimeUnit.MILLISECONDS);
+    if (event != null) {
+      queuedBytes.addAndGet(-size(event));
+    }
+    return event;
+  }
+
+  private synchronized void giveBackAll() throws Exception {
+    expired = true;
+    Iterator runs = limits.runs().iterator();
+    while (runs.hasNext()) {
+      limits.giveBack((String) runs.next());
+    }
+  }
+
+  /** Somebody polls again: ours are set again by whoever hears of it, and queries that started meanwhile are met. */
+  private synchronized void takeUpAll(long silentMs) throws Exception {
+    expired = false;
+    Iterator runs = limits.runs().iterator();
+    while (runs.hasNext()) {
+      limits.takeUp((String) runs.next());
+    }
+    Map map = new LinkedHashMap();
+    map.put("kind", "resumed");
+    map.put("silent_ms", Long.valueOf(silentMs));
+    emit(map);
+    Object started = unmet.poll();
+    while (started != null) {
+      emit((Map) started);
+      started = unmet.poll();
+    }
   }
 
   /** The execution of a run that is active now, or null. */
@@ -173,6 +251,10 @@ public class Probe extends SparkListener {
       if (job != null) {
         job.put("end_ms", Long.valueOf(end.time()));
         job.put("ok", Boolean.valueOf(end.jobResult() == JobSucceeded$.MODULE$));
+        Object execution = watched.get(job.get("query"));
+        if (execution != null) {
+          job.put("oldest_ms", Engine.oldestEventMs(execution, ((Long) job.get("batch")).longValue()));
+        }
         emit(job);
       }
     } catch (Throwable fault) {
@@ -221,7 +303,7 @@ public class Probe extends SparkListener {
   }
 
   private void terminated(StreamingQueryListener.QueryTerminatedEvent event) throws Exception {
-    originals.remove(event.runId().toString());
+    limits.settle(event.runId().toString());
     if (watched.containsKey(event.id().toString())) {
       Map map = new LinkedHashMap();
       map.put("kind", "terminated");
@@ -239,8 +321,10 @@ public class Probe extends SparkListener {
 
   private synchronized void greet(Object session) throws Exception {
     sharedState = Engine.call(session, "sharedState");
-    if (greeted.add(session)) {
-      ((SparkSession) session).streams().addListener(new Greeter());
+    if (!greeters.containsKey(session)) {
+      Greeter greeter = new Greeter();
+      greeters.put(session, greeter);
+      ((SparkSession) session).streams().addListener(greeter);
     }
   }
 
@@ -251,6 +335,10 @@ public class Probe extends SparkListener {
         String queryId = start.id().toString();
         String name = start.name() == null ? "" : start.name();
         if (followed.containsKey(queryId) || (welcome != null && name.matches(welcome))) {
+          if (expired) {
+            unmet.offer(started(queryId, start.runId().toString(), name));
+            return;
+          }
           Meeting meeting = new Meeting(queryId, start.runId().toString(), name);
           Thread thread = new Thread(meeting, "penstock-meeting");
           thread.setDaemon(true);
@@ -269,9 +357,19 @@ public class Probe extends SparkListener {
     }
   }
 
+  private static Map started(String queryId, String runId, String name) {
+    Map map = new LinkedHashMap();
+    map.put("kind", "started");
+    map.put("query", queryId);
+    map.put("run", runId);
+    map.put("name", name);
+    return map;
+  }
+
   /**
    * Limits the sources of a run that begins, before the engine plans its first batch. It holds the lock under which
-   * the engine plans until the sources are there, which the engine itself makes without the lock.
+   * the engine plans until the sources are there, which the engine itself makes without the lock; once the engine asks
+   * for the lock, it gets it within HOLD_MS.
    */
   private class Meeting implements Runnable {
     final CountDownLatch ready = new CountDownLatch(1);
@@ -286,33 +384,37 @@ public class Probe extends SparkListener {
     }
 
     public void run() {
-      Lock planning = null;
+      ReentrantLock planning = null;
+      boolean held = false;
       try {
         Object execution = execution(queryId, runId);
         if (execution == null) {
           return;
         }
         planning = Engine.planningLock(execution);
-        planning.lock();
+        held = planning.tryLock(HOLD_MS, TimeUnit.MILLISECONDS);
         ready.countDown();
+        long askedMs = 0;
         long until = System.currentTimeMillis() + MEET_MS;
         while (Engine.sourceCount(execution) == 0 && Engine.active(execution) && System.currentTimeMillis() < until) {
+          boolean asks = planning.hasQueuedThread(Engine.thread(execution));
+          askedMs = asks ? askedMs + 1 : 0;
+          if (askedMs > HOLD_MS) {
+            break;
+          }
           Thread.sleep(1);
         }
         if (Engine.sourceCount(execution) > 0) {
           limit(execution);
-          Map map = new LinkedHashMap();
-          map.put("kind", "started");
-          map.put("query", queryId);
-          map.put("run", runId);
-          map.put("name", name);
-          emit(map);
+          if (!emit(started(queryId, runId, name))) {
+            release(runId);
+          }
         }
       } catch (Throwable fault) {
         report(fault);
       } finally {
         ready.countDown();
-        if (planning != null) {
+        if (held) {
           planning.unlock();
         }
       }
@@ -323,17 +425,31 @@ public class Probe extends SparkListener {
       if (!Engine.gateable(execution, last != null)) {
         return;
       }
-      Map before = new ConcurrentHashMap();
       for (int i = 0; i < Engine.sourceCount(execution); i++) {
-        before.put(Integer.valueOf(i), Engine.limit(execution, i));
+        limits.owe(runId, execution, i, Engine.limit(execution, i));
       }
-      originals.put(runId, before);
       for (int i = 0; i < Engine.sourceCount(execution); i++) {
         Object first = last == null ? Engine.firstLimit(execution, i, firstFiles, firstRows)
             : last.get(Integer.valueOf(i));
         if (first != null) {
-          Engine.setLimit(execution, i, first);
+          limits.set(runId, execution, i, first);
         }
+      }
+    }
+  }
+
+  /** Gives the users' limits back where nobody polls; ends with its context. */
+  private class Keeper implements Runnable {
+    public void run() {
+      try {
+        while (!closed && !context.isStopped()) {
+          Thread.sleep(Math.max(10, Math.min(1000, leaseMs / 4)));
+          if (!expired && System.currentTimeMillis() - polledMs > leaseMs) {
+            giveBackAll();
+          }
+        }
+      } catch (Throwable fault) {
+        report(fault);
       }
     }
   }
@@ -344,7 +460,7 @@ public class Probe extends SparkListener {
     private String told = "";
 
     public void run() {
-      while (true) {
+      while (goesOn()) {
         try {
           Thread.sleep(LOOK_MS);
           Iterator entries = watched.entrySet().iterator();
@@ -364,6 +480,17 @@ public class Probe extends SparkListener {
             report(fault);
           }
         }
+      }
+    }
+
+    /** Ends with the last query and with its context; the next query that is watched starts another. */
+    private boolean goesOn() {
+      synchronized (Probe.this) {
+        boolean on = !watched.isEmpty() && !closed && !context.isStopped();
+        if (!on) {
+          looker = null;
+        }
+        return on;
       }
     }
 
@@ -482,15 +609,30 @@ public class Probe extends SparkListener {
     }
   }
 
-  private synchronized void emit(Map event) throws Exception {
-    if (!events.offer(JSON.writeValueAsString(event))) {
+  private synchronized boolean emit(Map event) throws Exception {
+    String text = JSON.writeValueAsString(event);
+    if (queuedBytes.get() + size(text) > MOST_QUEUED_BYTES) {
       dropped++;
-    } else if (dropped > 0) {
+      return false;
+    }
+    put(text);
+    if (dropped > 0) {
       Map loss = new LinkedHashMap();
       loss.put("kind", "fault");
       loss.put("error", dropped + " events came faster than they were taken, and are lost");
       dropped = 0;
-      events.offer(JSON.writeValueAsString(loss));
+      put(JSON.writeValueAsString(loss));
     }
+    return true;
+  }
+
+  private void put(String text) {
+    queuedBytes.addAndGet(size(text));
+    events.offer(text);
+  }
+
+  /** Bytes of a text in memory, at the most. */
+  private static long size(String text) {
+    return 2L * text.length() + 64;
   }
 }

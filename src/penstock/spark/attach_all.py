@@ -89,6 +89,7 @@ class Attached:
         self._controller = controller
         self._settings = settings
         self._handles: dict[str, Handle] = {}
+        self._ended: str | None = None
         self._lock = threading.Lock()
 
     @property
@@ -97,9 +98,21 @@ class Attached:
         with self._lock:
             return tuple(self._handles.values())
 
+    @property
+    def ended(self) -> str | None:
+        """Why no further query is taken, or None while they are."""
+        return self._ended
+
+    def on_lost(self, why: str) -> None:
+        """The monitor has ended: no further query is taken. Called by the monitor."""
+        self._ended = self._ended or why
+        log.warning("penstock: attach_all takes no further query: %s", why)
+
     def stop(self) -> None:
         """Take no further query, and detach from all."""
-        self._monitor.welcome(self._spark, "", 1, 1, None)
+        if self._ended is None:
+            self._ended = "stopped by the user"
+            self._monitor.welcome(self._spark, "", 1, 1, None)
         for handle in self.handles:
             handle.detach()
 
@@ -114,12 +127,13 @@ class Attached:
         self.stop()
 
     def _begin(self, names: str, files: int, rows: int) -> None:
-        self._monitor.welcome(self._spark, names, files, rows, self._take)
+        self._monitor.welcome(self._spark, names, files, rows, self)
         for query in self._spark.streams.active:
             if re.match(names, query.name or ""):
-                self._take(query)
+                self.take(query)
 
-    def _take(self, query: StreamingQuery) -> None:
+    def take(self, query: StreamingQuery) -> None:
+        """Attach to a query that starts; called by the monitor."""
         try:
             handle = attach(query, self._slo, self._controller, **self._settings)
         except PenstockError as error:

@@ -26,6 +26,7 @@ from penstock.spark.jvm import LiveQuery
 from penstock.spark.monitor import Monitor
 from penstock.spark.progress import Progress, parse_job_end, parse_progress
 from penstock.spark.sampler import Sampler
+from penstock.units import format_duration
 
 log = logging.getLogger("penstock")
 
@@ -127,31 +128,44 @@ class Handle:
         self.detach()
 
     def on_event(self, event: dict[str, Any]) -> None:
-        """One event of the probe; called by the monitor's thread."""
+        """One event of the probe; called in the lane of this query."""
         began_s = time.perf_counter()
         with self._lock:
             if self._ended is not None:
                 return
             kind = event["kind"]
-            if kind == "job":
-                self._observe(self._sampler.job_ended(parse_job_end(event)), began_s)
-            elif kind == "progress":
-                self._progress(parse_progress(event["progress"], event.get("files") or ()), began_s)
-            elif kind == "offsets":
-                self._see_ends(event)
-            elif kind == "bytes":
-                self._see_sizes(event)
-            elif kind == "planned":
-                for gate in _in_bytes(self._loop.gate):
-                    gate.see_planned(event["sources"][gate.source]["end"])
-            elif kind == "terminated":
-                if event.get("error"):
-                    self._failed(str(event["error"]))
-                self._end("the query has stopped")
-            elif kind == "fault":
-                self._loop.journal.event("monitor-fault", error=event.get("error"))
-            if kind in ("planned", "job", "progress", "bytes"):
-                self._follow_sizes()
+            try:
+                self._take(kind, event, began_s)
+            except Exception as fault:
+                # Of a batch whose progress cannot be used, nothing more will come.
+                self._loop.fault("sampler", fault, blind=kind == "progress")
+
+    def _take(self, kind: str, event: dict[str, Any], began_s: float) -> None:
+        if kind == "job":
+            self._observe(self._sampler.job_ended(parse_job_end(event)), began_s)
+        elif kind == "progress":
+            self._progress(parse_progress(event["progress"], event.get("files") or ()), began_s)
+        elif kind == "offsets":
+            self._see_ends(event)
+        elif kind == "bytes":
+            self._see_sizes(event)
+        elif kind == "planned":
+            for gate in _in_bytes(self._loop.gate):
+                gate.see_planned(event["sources"][gate.source]["end"])
+        elif kind == "terminated":
+            if event.get("error"):
+                self._failed(str(event["error"]))
+            self._end("the query has stopped")
+        elif kind == "fault":
+            self._loop.journal.event("monitor-fault", error=event.get("error"))
+        elif kind == "resumed":
+            silent_s = event["silent_ms"] / 1e3
+            self._loop.renew(
+                f"nobody took this query's events for {format_duration(silent_s)}, so its own limit was back in force; "
+                "from now on it is steered again"
+            )
+        if kind in ("planned", "job", "progress", "bytes"):
+            self._follow_sizes()
 
     def on_started(self, query: StreamingQuery) -> None:
         """The query runs again: close the loop around the new run."""
@@ -177,8 +191,10 @@ class Handle:
             self._loop.resume(gate, journal)
         self._look_for_the_end()
 
-    def on_lost(self, why: str) -> None:
-        """The session is gone."""
+    def on_lost(self, why: str, trace: str | None = None) -> None:
+        """The session is gone, or the monitor has failed with this traceback."""
+        if trace is not None:
+            self._loop.journal.event("monitor-fault", error=why, traceback=trace)
         self._end(why, for_good=True)
 
     def give_way(self) -> None:

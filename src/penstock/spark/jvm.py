@@ -23,14 +23,16 @@ _ASK_MS = 10_000
 class Bridge:
     """The classes of ours in the JVM: the probe, which listens, the engine's inner parts and Kafka's by reflection."""
 
-    def __init__(self, context: SparkContext) -> None:
+    def __init__(self, context: SparkContext, lease_s: float) -> None:
         assert context._jvm is not None
-        loader = context._jvm.java.lang.Thread.currentThread().getContextClassLoader()
-        engine = _compiled(context, "Engine", loader)
-        self.engine = _instance(context, engine)
-        sizes = _compiled(context, "LogSizes", engine.getClassLoader())
-        self.probe = _instance(context, _compiled(context, "Probe", sizes.getClassLoader()))
-        context._jsc.sc().listenerBus().addToQueue(self.probe, "penstock")
+        compiled, loader = None, context._jvm.java.lang.Thread.currentThread().getContextClassLoader()
+        for name in ("Engine", "Limits", "LogSizes", "Probe"):
+            compiled = _compiled(context, name, loader)
+            loader = compiled.getClassLoader()
+            if name == "Engine":
+                self.engine = _instance(context, compiled)
+        self.probe = _instance(context, compiled)
+        self.probe.open(context._jsc.sc(), round(lease_s * 1e3))
 
     def query(self, query_id: str, run_id: str) -> StreamingQuery | None:
         """A run that is active now, in whatever session it was started."""
@@ -129,10 +131,20 @@ class LiveQuery:
         self._probe.weigh(self.id, source)
 
     def user_limit(self, source: int, remembered: str | None) -> Any:
-        """The limit that the user had: the one that `gated` remembered, or that of before we met it, or the present."""
-        original = self._probe.original(self.run_id, source)
+        """The limit that the user had: the one that `gated` remembered, or that of before we met it, or the present.
+
+        It is owed from now on: the JVM itself gives it back where nobody polls any more.
+        """
+        limits = self._probe.limits()
+        original = limits.owed(self.run_id, source)
         before = self._engine.limit(self._execution, source) if original is None else original
-        return before if remembered is None else self._engine.parseLimit(remembered, before)
+        own = before if remembered is None else self._engine.parseLimit(remembered, before)
+        limits.owe(self.run_id, self._execution, source, own)
+        return own
+
+    def owe_file(self, path: str, text: str) -> None:
+        """The content of a file that is the user's own limit, for a source that reads its limit there."""
+        self._probe.limits().oweFile(self.run_id, self._execution, path, text)
 
     def retention_s(self, source: int, topics: Collection[str]) -> dict[str, float | None]:
         """How long the broker keeps the records of each topic; None where it keeps them for ever."""

@@ -82,6 +82,10 @@ class Mailbox:
         """Tell the source what to admit from its next poll on."""
         _write(self._admission, asdict(admission))
 
+    def as_file(self, admission: Admission) -> tuple[str, str]:
+        """The path and the content with which somebody else can tell the source the same."""
+        return str(self._admission), json.dumps(asdict(admission))
+
     def admission(self) -> Admission:
         """What the gate last said; no limit where it said nothing."""
         fields = _read(self._admission)

@@ -39,7 +39,10 @@ class SourceRange:
 
 @dataclass(frozen=True, slots=True)
 class JobEnd:
-    """The end of one Spark job of a batch. `planned` is false for a batch that a former run had planned."""
+    """The end of one Spark job of a batch. `planned` is false for a batch that a former run had planned.
+
+    `oldest_s` is the oldest event time that the query's watermark has seen in this batch so far.
+    """
 
     query_id: str
     batch_id: int
@@ -49,6 +52,7 @@ class JobEnd:
     trigger_s: float | None = None
     planned: bool = True
     sources: tuple[SourceRange, ...] = ()
+    oldest_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +84,7 @@ def parse_job_end(event: Mapping[str, Any]) -> JobEnd:
         succeeded=bool(event["ok"]),
         trigger_s=event["trigger_ms"] / 1e3 if "trigger_ms" in event else None,
         planned=bool(event.get("planned", True)),
+        oldest_s=event["oldest_ms"] / 1e3 if event.get("oldest_ms") is not None else None,
         sources=tuple(
             SourceRange(
                 s.get("start"),

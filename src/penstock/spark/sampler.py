@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import OrderedDict
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from penstock.clock import Clock, SystemClock
@@ -45,6 +45,12 @@ class _Batch:
     planned: bool
     last_job_end_s: float
     stepped: bool = False
+    oldest_s: float | None = None
+
+    def see_oldest(self, oldest_s: float | None) -> None:
+        """An event time of this batch that the query's own watermark saw: the oldest counts."""
+        if oldest_s is not None:
+            self.oldest_s = oldest_s if self.oldest_s is None else min(self.oldest_s, oldest_s)
 
 
 @dataclass
@@ -75,6 +81,7 @@ class Sampler:
             self._remember(job.batch_id, batch)
         batch.last_job_end_s = max(batch.last_job_end_s, job.ended_s)
         batch.stepped |= stepped
+        batch.see_oldest(job.oldest_s)
         rows = batch.admitted.rows
         items = batch.admitted.size * self._items_per_unit if rows is None else rows
         return self._sample(
@@ -95,10 +102,7 @@ class Sampler:
         if batch is None or math.isnan(batch.admitted.size):
             batch = _Batch(self.meter.admitted(progress.sources), progress.planned, math.nan)
             self._remember(progress.batch_id, batch)
-        if batch.admitted.wait_s is None and progress.oldest_s is not None:
-            # What the query's own watermark saw; a time in the future has not waited.
-            wait_s = max(progress.started_s - progress.oldest_s, 0.0)
-            batch.admitted = replace(batch.admitted, wait_s=wait_s)
+        batch.see_oldest(progress.oldest_s)
         batch.planned &= progress.planned
         batch.stepped |= stepped
         rows = batch.admitted.rows
@@ -131,7 +135,10 @@ class Sampler:
         failed: bool = False,
         durations_s: object = None,
     ) -> BatchSample:
-        admitted = batch.admitted
+        admitted, wait_s = batch.admitted, batch.admitted.wait_s
+        if wait_s is None and batch.oldest_s is not None:
+            # A time in the future has not waited.
+            wait_s = max(started_s - batch.oldest_s, 0.0)
         if failed:
             status = Status.FAILED
         elif not batch.planned:
@@ -149,7 +156,7 @@ class Sampler:
             size=admitted.size,
             items=items,
             processing_s=processing_s,
-            wait_s=admitted.wait_s,
+            wait_s=wait_s,
             status=status,
             confirmed=confirmed,
             started_s=started_s,

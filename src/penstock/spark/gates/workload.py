@@ -30,6 +30,7 @@ class WorkloadGate:
         self._query = query
         self._source = source
         self._user_limit = user_limit
+        query.owe_file(*mailbox.as_file(self._own()))
 
     def apply(self, decision: Decision) -> None:
         """Tell the source, keeping the partitions that a slower loop may have set."""
@@ -43,8 +44,11 @@ class WorkloadGate:
             # The same DataFrame may be started again: its first batch is for the reader's options to limit.
             self.mailbox.admit(Admission())
             return
+        self.mailbox.admit(self._own())
+
+    def _own(self) -> Admission:
         size = float(sys.maxsize) if self._user_limit is None else self._user_limit
-        self.mailbox.admit(Admission(size, partitions=self.mailbox.admission().partitions))
+        return Admission(size, partitions=self.mailbox.admission().partitions)
 
     def set_partitions(self, partitions: int) -> None:
         """Cut the next batches into so many partitions, whatever is admitted."""
