@@ -1,12 +1,14 @@
 from __future__ import annotations
 
 import errno
+import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from penstock.control import registry
+from penstock.control import deadline, registry
+from penstock.control.fixed import Fixed
 from penstock.journal import Journal
 from penstock.sample import BatchSample, Decision
 from penstock.slo import Slo
@@ -34,6 +36,61 @@ class Breaking:
         if self.how == "raise":
             raise RuntimeError("a bug in a plug-in")
         return 1e9  # type: ignore[return-value]
+
+
+@pytest.mark.parametrize("how", ["raise", "nonsense"])
+def test_a_controller_that_stays_broken_gives_the_users_limit_back(
+    spark: SparkSession, incoming, start, until, sizes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: str
+) -> None:
+    monkeypatch.setattr(registry, "load", lambda name: Breaking)
+    incoming.put(120)
+    query = start(incoming.load(gated(spark.readStream.option("maxFilesPerTrigger", 50))))
+    handle = attach(
+        query, "1 s", "breaking", how=how, size=2, journal=tmp_path / "j.jsonl", warm_up_batches=0, patience=5
+    )
+    until(lambda: sum(sizes(query)) == 120)
+    assert 50 in sizes(query)
+    handle.detach()
+    names = [event.name for event in handle.recording().events]
+    assert (names.count("controller-fault"), names.count("gave-up")) == (2, 1)
+
+
+class Hanging:
+    """Never decides."""
+
+    released = threading.Event()
+
+    def __init__(self, slo: Slo, size: float) -> None:
+        self.size = size
+
+    def decide(self, sample: BatchSample) -> Decision:
+        self.released.wait()
+        return Decision(self.size, "at last")
+
+
+def test_a_controller_that_hangs_is_a_fault_of_its_query_alone(
+    spark: SparkSession, incoming, incoming_too, start, until, sizes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(deadline, "DECISION_S", 0.2)
+    monkeypatch.setattr(registry, "load", lambda name: Hanging if name == "hanging" else Fixed)
+    hung = start(incoming.load(gated(spark.readStream.option("maxFilesPerTrigger", 50))))
+    well = start(incoming_too.load(gated(spark.readStream)), checkpoint="too")
+    try:
+        stuck = attach(hung, "1 s", "hanging", size=2, journal=tmp_path / "j.jsonl", warm_up_batches=0, patience=3)
+        other = attach(well, "1 s", "fixed", size=5, journal=tmp_path / "other.jsonl")
+        incoming.put(80)
+        incoming_too.put(20)
+        until(lambda: sum(sizes(hung)) == 80 and sum(sizes(well)) == 20)
+        assert max(sizes(hung)) > 20
+        assert sizes(well)[-1] == 5
+        stuck.detach()
+        other.detach()
+    finally:
+        Hanging.released.set()
+    events = [event.name for event in stuck.recording().events]
+    assert "controller-fault" in events
+    assert "gave-up" in events
+    assert [event.name for event in other.recording().events] == ["detached"]
 
 
 @pytest.mark.parametrize("how", ["raise", "nonsense"])

@@ -40,8 +40,8 @@ class Deadline:
     42
     """
 
-    def __init__(self, limit_s: float = DECISION_S) -> None:
-        self.limit_s = limit_s
+    def __init__(self, limit_s: float | None = None) -> None:
+        self.limit_s = DECISION_S if limit_s is None else limit_s
         self._late: _Call[object] | None = None
 
     def call(self, work: Callable[[], Answer]) -> Answer:

@@ -609,7 +609,8 @@ public class Probe extends SparkListener {
     }
   }
 
-  private synchronized boolean emit(Map event) throws Exception {
+  /** Queue an event for Python; false where too much waits there already, which is counted and told. */
+  public synchronized boolean emit(Map event) throws Exception {
     String text = JSON.writeValueAsString(event);
     if (queuedBytes.get() + size(text) > MOST_QUEUED_BYTES) {
       dropped++;

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+import weakref
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from importlib import resources
@@ -24,14 +25,9 @@ class Bridge:
     """The classes of ours in the JVM: the probe, which listens, the engine's inner parts and Kafka's by reflection."""
 
     def __init__(self, context: SparkContext, lease_s: float) -> None:
-        assert context._jvm is not None
-        compiled, loader = None, context._jvm.java.lang.Thread.currentThread().getContextClassLoader()
-        for name in ("Engine", "Limits", "LogSizes", "Probe"):
-            compiled = _compiled(context, name, loader)
-            loader = compiled.getClassLoader()
-            if name == "Engine":
-                self.engine = _instance(context, compiled)
-        self.probe = _instance(context, compiled)
+        classes = java_classes(context)
+        self.engine = instance(context, classes["Engine"])
+        self.probe = instance(context, classes["Probe"])
         self.probe.open(context._jsc.sc(), round(lease_s * 1e3))
 
     def query(self, query_id: str, run_id: str) -> StreamingQuery | None:
@@ -40,17 +36,30 @@ class Bridge:
         return None if execution is None else StreamingQuery(execution)
 
 
-def _compiled(context: SparkContext, name: str, parent: Any) -> Any:
-    """A class from its source, compiled by Spark's own Janino."""
-    assert context._jvm is not None
-    compiler = context._jvm.org.codehaus.janino.SimpleCompiler()
-    compiler.setTargetVersion(8)
-    compiler.setParentClassLoader(parent)
-    compiler.cook(resources.files("penstock.spark").joinpath(f"{name}.java").read_text())
-    return compiler.getClassLoader().loadClass(name)
+_JAVA = ("Engine", "Limits", "LogSizes", "Probe")
+"""Our classes in the JVM; each may use those before it."""
+_compiled: weakref.WeakKeyDictionary[Any, dict[str, Any]] = weakref.WeakKeyDictionary()
 
 
-def _instance(context: SparkContext, cls: Any) -> Any:
+def java_classes(context: SparkContext) -> dict[str, Any]:
+    """Our classes, compiled by Spark's own Janino: once a JVM, since Py4J takes classes of one name for the same."""
+    jvm, gateway = context._jvm, context._gateway
+    assert jvm is not None
+    if gateway not in _compiled:
+        classes, loader = {}, jvm.java.lang.Thread.currentThread().getContextClassLoader()
+        for name in _JAVA:
+            compiler = jvm.org.codehaus.janino.SimpleCompiler()
+            compiler.setTargetVersion(8)
+            compiler.setParentClassLoader(loader)
+            compiler.cook(resources.files("penstock.spark").joinpath(f"{name}.java").read_text())
+            loader = compiler.getClassLoader()
+            classes[name] = loader.loadClass(name)
+        _compiled[gateway] = classes
+    return _compiled[gateway]
+
+
+def instance(context: SparkContext, cls: Any) -> Any:
+    """A new object of one of our classes."""
     jvm, gateway = context._jvm, context._gateway
     assert jvm is not None
     assert gateway is not None

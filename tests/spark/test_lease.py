@@ -1,0 +1,174 @@
+"""What becomes of the users' limits when our side falls silent: on a real engine, with a real probe."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from penstock.spark.attach import attach
+from penstock.spark.attach_all import attach_all
+from penstock.spark.jvm import instance, java_classes
+from penstock.spark.monitor import LEASE_S, Monitor
+from penstock.spark.reader import gated
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+SHORT_MS = 300
+
+
+class Paused:
+    """The probe, whose polls fail or wait as a test wishes."""
+
+    def __init__(self, probe: Any) -> None:
+        self._probe = probe
+        self.go_on = threading.Event()
+        self.go_on.set()
+        self.error: BaseException | None = None
+
+    def poll(self, timeout_ms: int) -> Any:
+        self.go_on.wait()
+        if self.error is not None:
+            raise self.error
+        return self._probe.poll(timeout_ms)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._probe, name)
+
+
+@pytest.fixture
+def monitor(spark: SparkSession) -> Monitor:
+    return Monitor.of(spark.sparkContext)
+
+
+@pytest.fixture
+def probe(monitor: Monitor) -> Iterator[Paused]:
+    real = monitor._bridge.probe
+    paused = Paused(real)
+    monitor._bridge.probe = paused
+    yield paused
+    paused.go_on.set()
+    real.setLease(round(LEASE_S * 1e3))
+    monitor._bridge.probe = real
+
+
+def limit_at_the_jvm(handle: Any) -> str:
+    live = handle._live
+    return str(live._engine.limit(live._execution, 0))
+
+
+def threads(spark: SparkSession, name: str) -> int:
+    jvm: Any = spark.sparkContext._jvm
+    return sum(thread.getName() == name for thread in jvm.java.lang.Thread.getAllStackTraces().keySet())
+
+
+def test_where_nobody_polls_the_jvm_gives_the_users_limit_back_and_polling_takes_it_up_again(
+    spark: SparkSession, incoming, start, until, sizes, tmp_path: Path, probe: Paused
+) -> None:
+    query = start(incoming.load(gated(spark.readStream.option("maxFilesPerTrigger", 9))))
+    handle = attach(query, "1 s", "fixed", size=2, journal=tmp_path / "j.jsonl")
+    incoming.put(6)
+    until(lambda: sum(sizes(query)) == 6)
+    probe.go_on.clear()
+    probe.setLease(SHORT_MS)
+    until(lambda: "MaxFiles: 9" in limit_at_the_jvm(handle))
+    incoming.put(27)
+    until(lambda: sum(sizes(query)) == 33)
+    assert 9 in sizes(query)
+    probe.setLease(round(LEASE_S * 1e3))
+    probe.go_on.set()
+    until(lambda: "MaxFiles: 2" in limit_at_the_jvm(handle))
+    incoming.put(6)
+    until(lambda: sum(sizes(query)) == 39)
+    assert max(sizes(query)[-3:]) == 2
+    handle.detach()
+    assert "limits-returned" in [event.name for event in handle.recording().events]
+
+
+def test_our_own_source_too_has_its_limit_back_where_nobody_polls(
+    spark: SparkSession, start, until, sizes, tmp_path: Path, probe: Paused
+) -> None:
+    from penstock.apps.military.app import MilitaryServer
+    from penstock.spark.source import read_workload
+
+    workload = MilitaryServer().workload("test", 1, "saturated", "constant:value=16")
+    reader = read_workload(spark, workload).option("maxRowsPerTrigger", 7000)
+    query = start(gated(reader).load().select("id"))
+    handle = attach(query, "1 s", "fixed", size=500, journal=tmp_path / "j.jsonl")
+    until(lambda: 500 in sizes(query))
+    probe.go_on.clear()
+    probe.setLease(SHORT_MS)
+    until(lambda: 7000 in sizes(query))
+    probe.go_on.set()
+    until(lambda: sizes(query)[-1] == 500)
+    handle.detach()
+
+
+def test_a_query_that_starts_while_nobody_polls_is_not_limited_and_is_taken_up_later(
+    spark: SparkSession, incoming, incoming_too, start, until, sizes, probe: Paused
+) -> None:
+    incoming.put(30)
+    with attach_all(spark, "1 s", "fixed") as attached:
+        probe.go_on.clear()
+        probe.setLease(SHORT_MS)
+        # One that starts before the lease is over is limited, but not for ever.
+        query = start(incoming.load(spark.readStream))
+        until(lambda: sum(sizes(query)) == 30)
+        assert sizes(query)[0] == 1
+        assert max(sizes(query)) > 20
+        incoming_too.put(30)
+        late = start(incoming_too.load(spark.readStream), checkpoint="late")
+        until(lambda: sum(sizes(late)) == 30)
+        assert sizes(late) == [30]
+        probe.setLease(round(LEASE_S * 1e3))
+        probe.go_on.set()
+        until(lambda: len(attached.handles) == 2)
+
+
+def test_a_monitor_that_fails_leaves_no_query_limited_now_or_later(
+    spark: SparkSession, incoming, incoming_too, start, until, sizes, tmp_path: Path, probe: Paused
+) -> None:
+    query = start(incoming.load(gated(spark.readStream.option("maxFilesPerTrigger", 9))))
+    handle = attach(query, "1 s", "fixed", size=2, journal=tmp_path / "j.jsonl")
+    attached = attach_all(spark, "1 s", "fixed", names="late-*")
+    probe.error = RuntimeError("a bug of ours")
+    until(lambda: handle.ended)
+    assert handle.ended == "the monitor has failed: RuntimeError('a bug of ours')"
+    assert attached.ended == handle.ended
+    fault = next(event for event in handle.recording().events if event.name == "monitor-fault")
+    assert "Traceback" in fault.details["traceback"]
+    assert "in poll" in fault.details["traceback"]
+    incoming.put(27)
+    until(lambda: sum(sizes(query)) == 27)
+    assert 9 in sizes(query)
+    incoming_too.put(20)
+    late = incoming_too.load(spark.readStream).writeStream.format("noop").queryName("late-1")
+    late = late.option("checkpointLocation", str(tmp_path / "late")).start()
+    try:
+        until(lambda: sum(sizes(late)) == 20)
+        assert sizes(late) == [20]
+        attached.stop()
+        # The next attach has another monitor, and of the first one nothing is left in the JVM.
+        again = attach(query, "1 s", "fixed", size=3, journal=tmp_path / "again.jsonl")
+        until(lambda: threads(spark, "penstock-lease") == 1)
+        incoming.put(9)
+        until(lambda: sum(sizes(query)) == 36)
+        assert sizes(query)[-1] == 3
+        again.detach()
+    finally:
+        late.stop()
+
+
+def test_events_that_nobody_takes_are_bounded_in_bytes(spark: SparkSession) -> None:
+    context, jvm = spark.sparkContext, spark.sparkContext._jvm
+    assert jvm is not None
+    probe = instance(context, java_classes(context)["Probe"])
+    event = jvm.java.util.HashMap()
+    event.put("text", "x" * 2**20)
+    assert [probe.emit(event) for _ in range(12)] == [True] * 7 + [False] * 5
+    assert len(probe.poll(0)) > 2**20
+    assert probe.emit(event)
