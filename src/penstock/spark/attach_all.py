@@ -53,7 +53,8 @@ def attach_all(
     starts without a limit gets `first_rows` (Kafka) or `first_files` before its first batch is planned, so that no
     backlog comes through at once, and is then steered as by `attach`; after a restart from the size that its journal
     ended with. A query whose sources or trigger know no limit is left alone, and the log says so; so are queries that
-    are started from another session (`spark.newSession()`). Further settings are those of `attach`.
+    are started from another session (`spark.newSession()`). The start of a query, and its first plan, are held up by
+    some milliseconds for that, at most by 0.25 s each. Further settings are those of `attach`.
     """
     context = SparkContext._active_spark_context
     if not hasattr(spark, "_jsparkSession") or context is None:

@@ -63,11 +63,14 @@ class Host(Protocol):
 
 
 class Monitor:
-    """Observes the streaming queries of one SparkContext. It only observes: it can neither delay nor fail a query.
+    """Observes the streaming queries of one SparkContext. It can fail no query, and delay only the start of one.
 
-    Its own thread only polls and sorts. What an event calls for is done in the lane of its query, so one that is slow
-    or hangs holds up no other. A lane that is stuck for the time of the lease gets its query the user's limits back
-    until it goes on; the JVM does so for all queries where nobody polls for that long (`Probe.java`).
+    A query that is met as it starts, because `attach_all` or a handle waits for it, may wait up to 0.25 s for the
+    thread that limits its sources, and its first plan as long. Nothing else of ours is on a query's way.
+
+    The monitor's own thread only polls and sorts. What an event calls for is done in the lane of its query, so one that
+    is slow or hangs holds up no other. A lane that is stuck for the time of the lease gets its query the user's limits
+    back until it goes on; the JVM does so for all queries where nobody polls for that long (`Probe.java`).
     """
 
     _of_context: ClassVar[weakref.WeakKeyDictionary[SparkContext, Monitor]] = weakref.WeakKeyDictionary()

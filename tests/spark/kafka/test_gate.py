@@ -165,6 +165,20 @@ def test_waves_and_spikes_are_all_read_once_and_every_wait_is_known(
     assert not [e for e in handle.recording().events if e.name.endswith("fault")]
 
 
+def test_no_thread_looks_at_the_ends_of_a_topic_when_nobody_watches(
+    spark, topic, subscribed, start, until, tmp_path: Path
+) -> None:
+    def lookers() -> int:
+        threads = spark.sparkContext._jvm.java.lang.Thread.getAllStackTraces().keySet()
+        return sum(thread.getName() == "penstock-offsets" for thread in threads)
+
+    query = start(gated(subscribed(topic())).load())
+    for run in ("first", "second"):
+        with attach(query, "1 s", "fixed", size=10, journal=tmp_path / f"{run}.jsonl"):
+            assert lookers() == 1
+        until(lambda: lookers() == 0)
+
+
 def test_near_the_retention_of_the_topic_more_is_admitted_and_said(
     broker: Broker, topic, subscribed, start, sizes, until, tmp_path: Path
 ) -> None:
