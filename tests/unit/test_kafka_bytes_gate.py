@@ -36,6 +36,9 @@ class LiveFake:
     def user_limit(self, source: int, remembered: str | None) -> Any:
         return "the user's own"
 
+    def owe_file(self, path: str, text: str) -> None:
+        self.owed = (path, text)
+
     def measure_bytes(self, source: int) -> None:
         self.weighed.append(source)
 

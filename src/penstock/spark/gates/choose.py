@@ -55,7 +55,9 @@ def _gate(query: LiveQuery, index: int, unit: str | None) -> SourceGate:
             raise BadInputError("unit", unit, f"this workload is admitted by {admit}", "leave it out")
         limit = options.get("penstock.rows", options.get("maxrowspertrigger", "none"))
         user_limit = None if limit == "none" else float(limit)
-        return WorkloadGate(query, Mailbox(options["mailbox"]), index, user_limit, admit)
+        gate = WorkloadGate(query, Mailbox(options["mailbox"]), index, user_limit, admit)
+        query.owe_file(*gate.own_file())
+        return gate
     raise UnsupportedError(
         f"{source.text} ({source.kind}) has no admission control that Penstock knows: read Kafka or files, or replay "
         "a workload with penstock.read_workload; an unknown limit could make a source read everything at once"

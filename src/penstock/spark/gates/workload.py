@@ -30,7 +30,6 @@ class WorkloadGate:
         self._query = query
         self._source = source
         self._user_limit = user_limit
-        query.owe_file(*mailbox.as_file(self._own()))
 
     def apply(self, decision: Decision) -> None:
         """Tell the source, keeping the partitions that a slower loop may have set."""
@@ -45,6 +44,10 @@ class WorkloadGate:
             self.mailbox.admit(Admission())
             return
         self.mailbox.admit(self._own())
+
+    def own_file(self) -> tuple[str, str]:
+        """The file that the source reads, and its content where the user's own limit is in force."""
+        return self.mailbox.as_file(self._own())
 
     def _own(self) -> Admission:
         size = float(sys.maxsize) if self._user_limit is None else self._user_limit
