@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from penstock.distribution import install_command
+
 
 class PenstockError(Exception):
     """The root of every error that Penstock raises on purpose; its text is one line with the remedy."""
@@ -32,4 +34,4 @@ class MissingExtraError(PenstockError, ImportError):
     """An optional package is absent; the text gives the install command."""
 
     def __init__(self, package: str, extra: str) -> None:
-        super().__init__(f"{package} is not installed; run: pip install 'penstock[{extra}]'")
+        super().__init__(f"{package} is not installed; run: {install_command(extra)}")

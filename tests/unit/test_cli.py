@@ -263,10 +263,10 @@ def test_version(capfd: pytest.CaptureFixture[str]) -> None:
 def test_doctor_fails_only_for_what_is_needed(
     needed: bool, code: int, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    found = [Check("numba", ok=False, needed=needed, version=None, advice="pip install 'penstock[spark]'")]
+    found = [Check("numba", ok=False, needed=needed, version=None, advice="pip install 'penstock-spark[spark]'")]
     monkeypatch.setattr(cli, "examine", lambda: found)
     assert call("doctor") == code
-    assert "pip install 'penstock[spark]'" in capfd.readouterr().out
+    assert "pip install 'penstock-spark[spark]'" in capfd.readouterr().out
     assert call("doctor", "--json") == code
     assert json.loads(capfd.readouterr().out)["ok"] is not needed
 
@@ -279,7 +279,7 @@ def test_a_missing_package_names_the_command(
 
     monkeypatch.setitem(cli._LISTS, "apps", absent)
     assert call("list", "apps") == 2
-    assert capfd.readouterr().err == "penstock: numba is not installed; run: pip install 'penstock[spark]'\n"
+    assert capfd.readouterr().err == "penstock: numba is not installed; run: pip install 'penstock-spark[spark]'\n"
 
 
 def test_demo_runs_both_and_draws_both(fake: FakeRun, capfd: pytest.CaptureFixture[str], tmp_path: Path) -> None:

@@ -11,6 +11,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 
+from penstock.distribution import install_command
+
 PYTHON_FROM = (3, 11)
 JAVA_FROM = 17
 SHUFFLE, SHUFFLE_DEFAULT, MANY_PARTITIONS = "spark.sql.shuffle.partitions", 200, 8
@@ -24,11 +26,11 @@ _PACKAGES = {
     "plotly": (False, (6, 0), None),
     "confluent-kafka": (False, (2, 5), None),
 }
-_SPARK_EXTRA = "pip install 'penstock[spark]'"
+_SPARK_EXTRA = install_command("spark")
 _INSTALL = {
-    "matplotlib": "pip install 'penstock[report]'",
-    "plotly": "pip install 'penstock[report]'",
-    "confluent-kafka": "pip install 'penstock[kafka]'",
+    "matplotlib": install_command("report"),
+    "plotly": install_command("report"),
+    "confluent-kafka": install_command("kafka"),
 }
 _JAVA_HELP = "apt-get install openjdk-17-jre-headless, or point JAVA_HOME to a Java 17+"
 
@@ -107,7 +109,7 @@ def package(name: str, find: Find) -> Check:
     """A Python package that Penstock uses.
 
     >>> package("pandas", {"pandas": "3.0.1"}.get).advice
-    "below 3 is supported: pip install 'penstock[spark]'"
+    "below 3 is supported: pip install 'penstock-spark[spark]'"
     """
     needed, least, below = _PACKAGES[name]
     install = _INSTALL.get(name, _SPARK_EXTRA)
