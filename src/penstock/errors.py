@@ -25,6 +25,10 @@ class BadInputError(PenstockError, ValueError):
         self.reason = reason
         self.remedy = remedy
 
+    def __reduce__(self) -> tuple[type[BadInputError], tuple[str, object, str, str]]:
+        """As it was made: an error of another process comes here pickled."""
+        return type(self), (self.field, self.value, self.reason, self.remedy)
+
 
 class UnsupportedError(PenstockError):
     """Something that this query, source or Spark version cannot do; the text says what to do instead."""
