@@ -141,7 +141,7 @@ def test_the_first_batch_of_a_gated_reader_is_as_asked(spark: SparkSession, inco
 
 
 def test_a_first_batch_of_nothing_is_refused(spark: SparkSession) -> None:
-    with pytest.raises(BadInputError, match="first = 0: the first batch must admit something"):
+    with pytest.raises(BadInputError, match=r"first = 0: not a whole number of 1 or more; write e.g. 1000"):
         gated(spark.readStream, first=0)
 
 
