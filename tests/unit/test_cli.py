@@ -154,6 +154,7 @@ def test_png_is_drawn(fake: FakeRun, tmp_path: Path) -> None:
         (["--size", "0"], "size", "0"),
         (["--png", "run.txt"], "png", "run.txt"),
         (["--png", "file/run.png"], "png", "file/run.png"),
+        (["--png", "/nope/run.png"], "png", "there is no folder /nope"),
     ],
 )
 def test_bad_input_is_one_line_and_code_2_before_the_run(
@@ -213,6 +214,29 @@ def test_ctrl_c_stops_the_run_and_still_reports(fake: FakeRun, capfd: pytest.Cap
     assert call("run", "military", "--json") == 130
     assert json.loads(capfd.readouterr().out)["interrupted"] is True
     assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_ctrl_c_before_the_first_batch_names_only_files_that_are_there(
+    fake: FakeRun, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def stopped(spec: RunSpec, out: Path, tick: Tick, stop: threading.Event) -> dict[str, Any]:
+        out.mkdir()
+        summary = {
+            **summarise([], Slo.parse(spec.slo)),
+            "control": {"mean_ms": 0.0, "max_ms": 0.0, "share_percent": None},
+            "digest_ok": None,
+            "interrupted": True,
+            "spec": {"controller": spec.controller},
+        }
+        (out / "summary.json").write_text(json.dumps(summary))
+        return summary
+
+    monkeypatch.setattr(running, "run", stopped)
+    assert call("run", "military", "--out", "kept", "--png", "run.png") == 130
+    said = capfd.readouterr().out.split()
+    assert str(Path("kept") / "summary.json") in said
+    assert str(Path("kept") / "journal.jsonl") not in said
+    assert "run.png" not in said
 
 
 def test_second_ctrl_c_quits_at_once(fake: FakeRun, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,7 +16,8 @@ from penstock.bench.thesis.scores import Scores
 
 
 def _made(
-    special: Callable[[Config, int], Mapping[str, Any]], among: Callable[[Config, int], bool] = lambda config, seed: True
+    special: Callable[[Config, int], Mapping[str, Any]],
+    among: Callable[[Config, int], bool] = lambda config, seed: True,
 ) -> Scores:
     grid = Grid(runs=6, fixed_runs=1, kp=(0, 10), ki=(15,), kd=(0, 3), pid_samples=(1,), sizes=(1, 10, 100, 150, 500))
     found = {}

@@ -15,7 +15,7 @@ FINDINGS: tuple[Finding, ...] = (*FIXED, *HITS, *PATTERNS, *DISTANCES, *PID)
 
 
 def look(finding: Finding, scores: Scores) -> Outcome:
-    """What the numbers say on a finding; a grid without the cells that it needs cannot tell. Any other error is a bug."""
+    """What the numbers say on a finding; a grid without its cells cannot tell. Any other error is a bug."""
     try:
         return finding.look(scores)
     except NoDataError as error:
