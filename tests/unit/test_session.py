@@ -4,6 +4,7 @@ import logging
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -11,6 +12,7 @@ from penstock.errors import BadInputError
 from penstock.spark.session import configure, fast_settings
 
 LOCAL_FS = "spark.hadoop.fs.file.impl"
+STATE = "spark.sql.streaming.stateStore.providerClass"
 MANAGER = "spark.sql.streaming.checkpointFileManagerClass"
 
 
@@ -27,7 +29,15 @@ class Builder:
 
 @pytest.fixture(autouse=True)
 def _clean(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("MASTER", "SPARK_REMOTE", "PYSPARK_GATEWAY_PORT", "PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON"):
+    for name in (
+        "MASTER",
+        "SPARK_HOME",
+        "SPARK_CONF_DIR",
+        "SPARK_REMOTE",
+        "PYSPARK_GATEWAY_PORT",
+        "PYSPARK_PYTHON",
+        "PYSPARK_DRIVER_PYTHON",
+    ):
         # Set first, so that what configure() sets is undone after the test even where nothing was there before.
         monkeypatch.setenv(name, "")
         monkeypatch.delenv(name)
@@ -92,6 +102,20 @@ def test_what_the_user_has_set_stays(monkeypatch: pytest.MonkeyPatch):
     assert options[LOCAL_FS] == "mine.FileSystem"
     assert MANAGER in options
     assert os.environ["PYSPARK_PYTHON"] == "/opt/python/bin/python3"
+
+
+def test_what_spark_defaults_set_stays_too(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    monkeypatch.setenv("SPARK_CONF_DIR", str(tmp_path))
+    defaults = tmp_path / "spark-defaults.conf"
+    defaults.write_text(f"{MANAGER} mine.Manager\n")
+    assert configure(Builder())._options == {}
+    defaults.write_text("spark.master yarn\n")
+    assert configure(Builder())._options == {}
+    assert MANAGER in configure(Builder(spark__master="local"))._options
+    defaults.write_text(f"{STATE} org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider\n")
+    assert MANAGER in configure(Builder())._options
+    with pytest.raises(BadInputError, match=r"raw_local_files.*RocksDBStateStoreProvider"):
+        configure(Builder(), raw_local_files=True)
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from urllib.parse import urlparse
 import pyspark
 
 from penstock.errors import BadInputError
+from penstock.spark.defaults import spark_defaults
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -26,9 +27,9 @@ _STATE_STORE = "spark.sql.streaming.stateStore.providerClass"
 def configure(
     builder: SparkSession.Builder, profile: str = "fast", *, raw_local_files: bool = False
 ) -> SparkSession.Builder:
-    """Prepare a session builder for gated streaming and return it; what the user has set is left alone.
+    """Prepare a session builder for gated streaming and return it.
 
-    ::
+    What the user has set, on the builder or in `spark-defaults.conf`, is left alone::
 
         spark = penstock.configure(SparkSession.builder.master("local[2]")).getOrCreate()
 
@@ -48,7 +49,7 @@ def configure(
     What each setting is worth: `make bench`; that a kill at any moment loses and doubles nothing: tests/reliability.
     """
     _check(builder, profile, raw_local_files)
-    options: dict[str, str] = dict(getattr(builder, "_options", {}))
+    options = _options(builder)
     _choose_python(options)
     if profile == "safe":
         return builder
@@ -81,10 +82,15 @@ def _check(builder: object, profile: str, raw_local_files: bool) -> None:
         return
     if profile != "fast":
         raise BadInputError("raw_local_files", True, f"no part of profile {profile!r}", "write profile='fast' too")
-    provider = getattr(builder, "_options", {}).get(_STATE_STORE, "")
+    provider = _options(builder).get(_STATE_STORE, "")
     if "RocksDB" in provider:
         reason = f"the state store {provider.rpartition('.')[2]} does not work without checksum files"
         raise BadInputError("raw_local_files", True, reason, "leave it out")
+
+
+def _options(builder: object) -> dict[str, str]:
+    """What the builder will start with: its own options over those of `spark-defaults.conf`."""
+    return {**spark_defaults(), **getattr(builder, "_options", {})}
 
 
 def _choose_python(options: dict[str, str]) -> None:
