@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -146,9 +146,6 @@ def test_a_first_batch_of_nothing_is_refused(spark: SparkSession) -> None:
 
 
 def test_a_reader_of_spark_connect_is_refused() -> None:
-    class Remote:
-        def options(self, **options: Any) -> Remote:
-            return self
-
+    Remote = type("DataStreamReader", (), {"__module__": "pyspark.sql.connect.streaming.readwriter"})  # noqa: N806
     with pytest.raises(UnsupportedError, match="classic session"):
         gated(Remote())

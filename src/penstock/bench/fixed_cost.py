@@ -20,7 +20,6 @@ RAW = "raw_local_files"
 """The name of `fast` with the opt-in of that name."""
 EXTRAS = {
     "no_log_purge": {"spark.sql.streaming.minBatchesToRetain": "1000000"},
-    "no_checksums": {"spark.sql.streaming.checkpoint.fileChecksum.enabled": "false"},
     "aqe_off": {"spark.sql.adaptive.enabled": "false"},
     "codegen_off": {"spark.sql.codegen.wholeStage": "false"},
 }
