@@ -75,6 +75,8 @@ check_java() {
 install_packages() {
   echo "penstock: installing Python packages (about 2 minutes the first time, seconds after that)"
   local log=.venv/setup.log
+  # The distribution was called `penstock` before, and would stay beside the one of today with its entry points.
+  .venv/bin/python -m pip uninstall --quiet --disable-pip-version-check --yes penstock >/dev/null 2>&1 || true
   PYTHONUNBUFFERED=1 .venv/bin/python -m pip install --disable-pip-version-check --no-input --progress-bar off \
     -c constraints.txt -e '.[spark,report,kafka,dev]' 2>&1 | tee "$log" |
     sed -nuE 's/^(Collecting|Building wheel for|Installing collected packages)[: ]+([^ ,(]+).*/  \1 \2/p' || {

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from penstock.distribution import install_command
+
 
 class PenstockError(Exception):
     """The root of every error that Penstock raises on purpose; its text is one line with the remedy."""
@@ -23,6 +25,10 @@ class BadInputError(PenstockError, ValueError):
         self.reason = reason
         self.remedy = remedy
 
+    def __reduce__(self) -> tuple[type[BadInputError], tuple[str, object, str, str]]:
+        """As it was made: an error of another process comes here pickled."""
+        return type(self), (self.field, self.value, self.reason, self.remedy)
+
 
 class UnsupportedError(PenstockError):
     """Something that this query, source or Spark version cannot do; the text says what to do instead."""
@@ -32,4 +38,4 @@ class MissingExtraError(PenstockError, ImportError):
     """An optional package is absent; the text gives the install command."""
 
     def __init__(self, package: str, extra: str) -> None:
-        super().__init__(f"{package} is not installed; run: pip install 'penstock[{extra}]'")
+        super().__init__(f"{package} is not installed; run: {install_command(extra)}")

@@ -43,7 +43,9 @@ class Run:
 
         builder = SparkSession.builder.master("local[2]").appName("killed").config("spark.ui.enabled", "false")
         builder = builder.config("spark.ui.showConsoleProgress", "false")
-        spark = penstock.configure(builder, profile=self.profile).getOrCreate()
+        raw = self.profile == "raw_local_files"
+        profile = "fast" if raw else self.profile
+        spark = penstock.configure(builder, profile, raw_local_files=raw).getOrCreate()
         spark.sparkContext.setLogLevel("OFF")
         return spark
 

@@ -185,4 +185,5 @@ def test_a_query_that_fails_ends_the_loop_and_the_journal_says_why(
     until(lambda: not handle.active)
     events = {event.name: event.details for event in handle.recording().events}
     assert "the sink is broken" in events["query-failed"]["error"]
+    assert events["query-failed"]["cause"] == "ValueError: the sink is broken"
     assert handle.ended == "the query has stopped"

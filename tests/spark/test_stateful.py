@@ -34,12 +34,8 @@ def stateful(spark: SparkSession) -> Iterator[SparkSession]:
 
 @pytest.fixture
 def rocksdb(stateful: SparkSession) -> Iterator[SparkSession]:
-    """RocksDB copies its files by a call of Hadoop's that takes no other local file system than the one with checksums.
-
-    A session of profile 'fast' has another, and remembers it: queries that start now must neither use nor remember it.
-    """
-    plain = {"fs.file.impl": "org.apache.hadoop.fs.LocalFileSystem", "fs.file.impl.disable.cache": "true"}
-    with configured(stateful, {PROVIDER: ROCKSDB, **plain}):
+    """RocksDB chosen after a session of profile 'fast' was made, when `configure` can no longer know of it."""
+    with configured(stateful, {PROVIDER: ROCKSDB}):
         yield stateful
 
 

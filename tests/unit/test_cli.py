@@ -154,6 +154,7 @@ def test_png_is_drawn(fake: FakeRun, tmp_path: Path) -> None:
         (["--size", "0"], "size", "0"),
         (["--png", "run.txt"], "png", "run.txt"),
         (["--png", "file/run.png"], "png", "file/run.png"),
+        (["--png", "/nope/run.png"], "png", "there is no folder /nope"),
     ],
 )
 def test_bad_input_is_one_line_and_code_2_before_the_run(
@@ -215,6 +216,29 @@ def test_ctrl_c_stops_the_run_and_still_reports(fake: FakeRun, capfd: pytest.Cap
     assert signal.getsignal(signal.SIGINT) is before
 
 
+def test_ctrl_c_before_the_first_batch_names_only_files_that_are_there(
+    fake: FakeRun, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def stopped(spec: RunSpec, out: Path, tick: Tick, stop: threading.Event) -> dict[str, Any]:
+        out.mkdir()
+        summary = {
+            **summarise([], Slo.parse(spec.slo)),
+            "control": {"mean_ms": 0.0, "max_ms": 0.0, "share_percent": None},
+            "digest_ok": None,
+            "interrupted": True,
+            "spec": {"controller": spec.controller},
+        }
+        (out / "summary.json").write_text(json.dumps(summary))
+        return summary
+
+    monkeypatch.setattr(running, "run", stopped)
+    assert call("run", "military", "--out", "kept", "--png", "run.png") == 130
+    said = capfd.readouterr().out.split()
+    assert str(Path("kept") / "summary.json") in said
+    assert str(Path("kept") / "journal.jsonl") not in said
+    assert "run.png" not in said
+
+
 def test_second_ctrl_c_quits_at_once(fake: FakeRun, monkeypatch: pytest.MonkeyPatch) -> None:
     quit_now, over = threading.Event(), threading.Event()
 
@@ -263,10 +287,10 @@ def test_version(capfd: pytest.CaptureFixture[str]) -> None:
 def test_doctor_fails_only_for_what_is_needed(
     needed: bool, code: int, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    found = [Check("numba", ok=False, needed=needed, version=None, advice="pip install 'penstock[spark]'")]
+    found = [Check("numba", ok=False, needed=needed, version=None, advice="pip install 'penstock-spark[spark]'")]
     monkeypatch.setattr(cli, "examine", lambda: found)
     assert call("doctor") == code
-    assert "pip install 'penstock[spark]'" in capfd.readouterr().out
+    assert "pip install 'penstock-spark[spark]'" in capfd.readouterr().out
     assert call("doctor", "--json") == code
     assert json.loads(capfd.readouterr().out)["ok"] is not needed
 
@@ -279,7 +303,7 @@ def test_a_missing_package_names_the_command(
 
     monkeypatch.setitem(cli._LISTS, "apps", absent)
     assert call("list", "apps") == 2
-    assert capfd.readouterr().err == "penstock: numba is not installed; run: pip install 'penstock[spark]'\n"
+    assert capfd.readouterr().err == "penstock: numba is not installed; run: pip install 'penstock-spark[spark]'\n"
 
 
 def test_demo_runs_both_and_draws_both(fake: FakeRun, capfd: pytest.CaptureFixture[str], tmp_path: Path) -> None:

@@ -73,9 +73,9 @@ def test_package_versions(name: str, version: str, ok: bool) -> None:
 def test_what_is_absent_comes_with_its_install_command() -> None:
     absent = [spark({}.get), package("numba", {}.get), package("matplotlib", {}.get)]
     assert [check.advice for check in absent] == [
-        "not installed: pip install 'penstock[spark]'",
-        "not installed: pip install 'penstock[spark]'",
-        "not installed: pip install 'penstock[report]'",
+        "not installed: pip install 'penstock-spark[spark]'",
+        "not installed: pip install 'penstock-spark[spark]'",
+        "not installed: pip install 'penstock-spark[report]'",
     ]
     assert [healthy([check]) for check in absent] == [False, False, True]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -12,7 +13,7 @@ from penstock.bench.lmstream.finding import look
 from penstock.bench.lmstream.findings import FINDINGS
 from penstock.bench.lmstream.plan import BASELINE, CONSTANT, LMSTREAM, RANDOM, Plan
 from penstock.bench.lmstream.scores import Measured, Scores, Split, Timeline
-from penstock.bench.outcomes import NOT, REPRODUCED, UNKNOWN
+from penstock.bench.outcomes import NOT, REPRODUCED, UNKNOWN, Outcome
 
 
 def run_of(mean_s: float, kbytes_per_s: float, bound_s: float = 10.0, **fields: Any) -> Measured:
@@ -61,6 +62,20 @@ def states(runs: Mapping[tuple[str, str, str], Measured]) -> dict[str, str]:
 
 def test_runs_as_published_reproduce_every_finding() -> None:
     assert set(states(as_published()).values()) == {REPRODUCED}
+
+
+@pytest.mark.parametrize("bug", [KeyError("rows"), IndexError(), ValueError("x"), ZeroDivisionError()])
+def test_a_bug_in_a_finding_surfaces(bug: Exception) -> None:
+    def broken(scores: Scores) -> Outcome:
+        raise bug
+
+    with pytest.raises(type(bug)):
+        look(replace(FINDINGS[0], look=broken), Scores(Plan(), as_published()))
+
+
+@pytest.mark.parametrize("lacking", sorted(as_published()))
+def test_a_run_that_is_missing_raises_nothing(lacking: tuple[str, str, str]) -> None:
+    assert UNKNOWN in states({key: run for key, run in as_published().items() if key != lacking}).values()
 
 
 def test_no_runs_tell_nothing() -> None:

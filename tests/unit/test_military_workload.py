@@ -119,4 +119,4 @@ def test_kernels_without_numba_name_the_extra() -> None:
         "except MissingExtraError as error: print(error)"
     )
     ran = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
-    assert ran.stdout.strip() == "numba is not installed; run: pip install 'penstock[spark]'"
+    assert ran.stdout.strip() == "numba is not installed; run: pip install 'penstock-spark[spark]'"

@@ -83,7 +83,7 @@ def test_controller_objective_hits_and_parts_are_on_the_picture(
 
 def test_missing_matplotlib_names_the_extra(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(MissingExtraError, match=r"penstock\[report\]"):
+    with pytest.raises(MissingExtraError, match=r"penstock-spark\[report\]"):
         check(tmp_path / "run.png")
 
 

@@ -4,6 +4,7 @@ import logging
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -11,6 +12,7 @@ from penstock.errors import BadInputError
 from penstock.spark.session import configure, fast_settings
 
 LOCAL_FS = "spark.hadoop.fs.file.impl"
+STATE = "spark.sql.streaming.stateStore.providerClass"
 MANAGER = "spark.sql.streaming.checkpointFileManagerClass"
 
 
@@ -27,7 +29,15 @@ class Builder:
 
 @pytest.fixture(autouse=True)
 def _clean(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("MASTER", "SPARK_REMOTE", "PYSPARK_GATEWAY_PORT", "PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON"):
+    for name in (
+        "MASTER",
+        "SPARK_HOME",
+        "SPARK_CONF_DIR",
+        "SPARK_REMOTE",
+        "PYSPARK_GATEWAY_PORT",
+        "PYSPARK_PYTHON",
+        "PYSPARK_DRIVER_PYTHON",
+    ):
         # Set first, so that what configure() sets is undone after the test even where nothing was there before.
         monkeypatch.setenv(name, "")
         monkeypatch.delenv(name)
@@ -39,12 +49,46 @@ def test_fast_adds_its_settings_to_a_local_session():
     assert {key: builder._options[key] for key in fast_settings()} == fast_settings()
 
 
-def test_fast_leaves_the_file_system_alone_where_the_state_is_in_rocksdb():
+def test_fast_leaves_the_file_system_alone_whatever_the_state_store():
+    options = configure(Builder(spark__master="local[2]"))._options
+    assert LOCAL_FS not in options
+    assert MANAGER in options
+
+
+def test_raw_local_files_are_asked_for_by_name():
+    options = configure(Builder(spark__master="local[2]"), raw_local_files=True)._options
+    assert options[LOCAL_FS] == "org.apache.hadoop.fs.RawLocalFileSystem"
+    assert MANAGER in options
+
+
+def test_raw_local_files_are_refused_with_rocksdb_and_under_safe():
     provider = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
-    builder = Builder(spark__master="local[2]", spark__sql__streaming__stateStore__providerClass=provider)
-    configure(builder)
-    assert LOCAL_FS not in builder._options
-    assert MANAGER in builder._options
+    with pytest.raises(BadInputError, match=r"raw_local_files.*RocksDBStateStoreProvider.*leave it out"):
+        configure(Builder(spark__sql__streaming__stateStore__providerClass=provider), raw_local_files=True)
+    with pytest.raises(BadInputError, match=r"raw_local_files.*no part of profile 'safe'"):
+        configure(Builder(), profile="safe", raw_local_files=True)
+
+
+@pytest.mark.parametrize("master", ["local[2]", "yarn", "spark://host:7077"])
+@pytest.mark.parametrize("profile", ["fast", "safe"])
+def test_workers_run_this_interpreter_whatever_the_master(profile: str, master: str):
+    configure(Builder(spark__master=master), profile)
+    assert os.environ["PYSPARK_PYTHON"] == sys.executable
+    assert os.environ["PYSPARK_DRIVER_PYTHON"] == sys.executable
+
+
+@pytest.mark.parametrize("options", [{"spark__master": "k8s://https://host"}, {"spark__remote": "sc://host"}])
+def test_an_image_and_a_connect_server_choose_their_own_interpreter(options: dict[str, str]):
+    configure(Builder(**options))
+    assert "PYSPARK_PYTHON" not in os.environ
+
+
+@pytest.mark.parametrize("wrong", [None, "local[2]", object()])
+def test_what_is_no_builder_is_refused(wrong: object):
+    with pytest.raises(
+        BadInputError, match=r"builder = .*not a session builder; write penstock.configure\(SparkSession"
+    ):
+        configure(wrong)
 
 
 def test_safe_sets_only_the_interpreter():
@@ -54,10 +98,24 @@ def test_safe_sets_only_the_interpreter():
 
 def test_what_the_user_has_set_stays(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("PYSPARK_PYTHON", "/opt/python/bin/python3")
-    options = configure(Builder(spark__hadoop__fs__file__impl="mine.FileSystem"))._options
+    options = configure(Builder(spark__hadoop__fs__file__impl="mine.FileSystem"), raw_local_files=True)._options
     assert options[LOCAL_FS] == "mine.FileSystem"
     assert MANAGER in options
     assert os.environ["PYSPARK_PYTHON"] == "/opt/python/bin/python3"
+
+
+def test_what_spark_defaults_set_stays_too(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    monkeypatch.setenv("SPARK_CONF_DIR", str(tmp_path))
+    defaults = tmp_path / "spark-defaults.conf"
+    defaults.write_text(f"{MANAGER} mine.Manager\n")
+    assert configure(Builder())._options == {}
+    defaults.write_text("spark.master yarn\n")
+    assert configure(Builder())._options == {}
+    assert MANAGER in configure(Builder(spark__master="local"))._options
+    defaults.write_text(f"{STATE} org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider\n")
+    assert MANAGER in configure(Builder())._options
+    with pytest.raises(BadInputError, match=r"raw_local_files.*RocksDBStateStoreProvider"):
+        configure(Builder(), raw_local_files=True)
 
 
 @pytest.mark.parametrize(

@@ -4,19 +4,26 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from penstock.bench.outcomes import Outcome
 from penstock.bench.thesis.findings import FINDINGS, look
-from penstock.bench.thesis.grid import Config, Grid
+from penstock.bench.thesis.grid import STEPPING, THRESHOLDS, Config, Grid
 from penstock.bench.thesis.scores import Scores
 
 
-def _made(special: Callable[[Config, int], Mapping[str, Any]]) -> Scores:
+def _made(
+    special: Callable[[Config, int], Mapping[str, Any]],
+    among: Callable[[Config, int], bool] = lambda config, seed: True,
+) -> Scores:
     grid = Grid(runs=6, fixed_runs=1, kp=(0, 10), ki=(15,), kd=(0, 3), pid_samples=(1,), sizes=(1, 10, 100, 150, 500))
     found = {}
     for cell in grid.cells():
+        if not among(cell.config, cell.seed):
+            continue
         wobble = 0.01 * cell.seed
         given = {"b_slh": 50.0, "i_slh": 40.0, "mad_d": 25.0, "sd_d": 40.0, "parts": (60.0, 20.0, 50.0, 15.0, 20.0)}
         given.update({"latency_s": 0.003, "throughput_per_s": 1000.0, "spread": 1.0})
@@ -150,6 +157,42 @@ def test_finding_follows_the_numbers(name: str) -> None:
 
 def test_finding_without_its_cells_cannot_tell() -> None:
     assert {look(finding, Scores({})).state for finding in FINDINGS} == {"cannot tell"}
+
+
+LACKS: dict[str, Callable[[Config, int], bool]] = {
+    **{f"no {name}": lambda c, s, name=name: c.algorithm != name for name in (*STEPPING, "pid", "fixed")},
+    **{f"only {name}": lambda c, s, name=name: c.algorithm == name for name in (*STEPPING, "pid", "fixed")},
+    **{f"no threshold {h}": lambda c, s, h=h: c.threshold != h for h in THRESHOLDS},
+    **{f"no step {step}": lambda c, s, step=step: c.step != step for step in (1, 10, 15)},
+    **{f"no sample {sample}": lambda c, s, sample=sample: c.sample != sample for sample in (1, 5)},
+    **{f"no size {size}": lambda c, s, size=size: c.size != size for size in (1, 10, 100)},
+    "no size above 100": lambda c, s: (c.size or 0) <= 100,
+    "one run": lambda c, s: s == 1,
+    "fewer runs of one": lambda c, s: c.algorithm != "faf" or s < 2,
+}
+
+
+@pytest.mark.parametrize("lack", LACKS)
+def test_a_grid_that_lacks_cells_raises_nothing(lack: str) -> None:
+    # Two runs will do: an interval of more takes longer.
+    scores = _made(lambda c, s: {}, among=lambda c, s: s <= 2 and LACKS[lack](c, s))
+    assert {look(finding, scores).state for finding in FINDINGS} <= {"reproduced", "not reproduced", "cannot tell"}
+
+
+def test_a_grid_of_zeros_raises_nothing() -> None:
+    zeros = {"b_slh": 0.0, "i_slh": 0.0, "mad_d": 0.0, "sd_d": 0.0, "throughput_per_s": 0.0, "latency_s": 0.0}
+    scores = _made(lambda c, s: zeros, among=lambda c, s: s == 1)
+    for finding in FINDINGS:
+        look(finding, scores)
+
+
+@pytest.mark.parametrize("bug", [KeyError("step"), IndexError(), ValueError("x"), ZeroDivisionError(), TypeError()])
+def test_a_bug_in_a_finding_surfaces(bug: Exception) -> None:
+    def broken(scores: Scores) -> Outcome:
+        raise bug
+
+    with pytest.raises(type(bug)):
+        look(replace(FINDINGS[0], look=broken), _made(lambda c, s: {}))
 
 
 def test_finding_on_means_that_noise_blurs_cannot_tell() -> None:

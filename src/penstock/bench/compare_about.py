@@ -9,6 +9,7 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from penstock.bench.compare_spec import CompareSpec
+from penstock.distribution import penstock_version
 
 
 def about_runs(
@@ -39,7 +40,7 @@ def about_here() -> dict[str, Any]:
         "cores": os.cpu_count(),
         "python": platform.python_version(),
         "spark": _version("pyspark"),
-        "penstock": _version("penstock"),
+        "penstock": penstock_version(),
     }
 
 

@@ -24,6 +24,7 @@ from penstock.bench.session import session
 from penstock.clock import Clock, SystemClock
 from penstock.errors import BadInputError, PenstockError
 from penstock.slo import Metric
+from penstock.spark.faults import cause
 
 _TRIAL_CLASS = "test"
 # A first size is small; a trial of it would be many small batches and take long.
@@ -116,7 +117,7 @@ class Comparer:
             summary = self._run(run_spec, folder, entry.text)
         # Also what Spark raises: one run that fails must not cost those that went well.
         except Exception as error:
-            why = str(error) if isinstance(error, PenstockError) else f"{type(error).__name__}: {error}".splitlines()[0]
+            why = str(error) if isinstance(error, PenstockError) else f"{type(error).__name__}: {cause(error)}"
             self.failures.append(f"round {number}, {entry.text}: {why}")
             self._say(f"{name} failed and does not count: {why}")
             return

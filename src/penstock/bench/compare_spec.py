@@ -7,11 +7,11 @@ import json
 import re
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from importlib.metadata import version
 from typing import Any
 
 from penstock.bench.run import RunSpec, prepare
 from penstock.control import registry
+from penstock.distribution import penstock_version
 from penstock.errors import BadInputError
 from penstock.units import parse_count
 
@@ -42,7 +42,7 @@ class CompareSpec:
 
     def to_json(self) -> dict[str, Any]:
         """What makes two comparisons the same one; runs of another version of Penstock are another matter."""
-        return {**asdict(self), "controllers": list(self.controllers), "penstock": version("penstock")}
+        return {**asdict(self), "controllers": list(self.controllers), "penstock": penstock_version()}
 
     @property
     def digest(self) -> str:

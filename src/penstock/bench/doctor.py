@@ -11,6 +11,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 
+from penstock.distribution import install_command
+from penstock.spark.defaults import spark_defaults
+
 PYTHON_FROM = (3, 11)
 JAVA_FROM = 17
 SHUFFLE, SHUFFLE_DEFAULT, MANY_PARTITIONS = "spark.sql.shuffle.partitions", 200, 8
@@ -24,11 +27,11 @@ _PACKAGES = {
     "plotly": (False, (6, 0), None),
     "confluent-kafka": (False, (2, 5), None),
 }
-_SPARK_EXTRA = "pip install 'penstock[spark]'"
+_SPARK_EXTRA = install_command("spark")
 _INSTALL = {
-    "matplotlib": "pip install 'penstock[report]'",
-    "plotly": "pip install 'penstock[report]'",
-    "confluent-kafka": "pip install 'penstock[kafka]'",
+    "matplotlib": install_command("report"),
+    "plotly": install_command("report"),
+    "confluent-kafka": install_command("kafka"),
 }
 _JAVA_HELP = "apt-get install openjdk-17-jre-headless, or point JAVA_HOME to a Java 17+"
 
@@ -107,7 +110,7 @@ def package(name: str, find: Find) -> Check:
     """A Python package that Penstock uses.
 
     >>> package("pandas", {"pandas": "3.0.1"}.get).advice
-    "below 3 is supported: pip install 'penstock[spark]'"
+    "below 3 is supported: pip install 'penstock-spark[spark]'"
     """
     needed, least, below = _PACKAGES[name]
     install = _INSTALL.get(name, _SPARK_EXTRA)
@@ -151,22 +154,6 @@ def shuffle_partitions(defaults: Mapping[str, str], cores: int | None = None) ->
         "here, before the first start"
     )
     return Check(SHUFFLE, True, False, here, advice)
-
-
-def spark_defaults() -> dict[str, str]:
-    """What `spark-defaults.conf` sets for every session of this machine; nothing where there is no such file."""
-    home = os.environ.get("SPARK_HOME")
-    folder = os.environ.get("SPARK_CONF_DIR") or (os.path.join(home, "conf") if home else None)
-    if folder is None:
-        return {}
-    try:
-        with open(os.path.join(folder, "spark-defaults.conf"), encoding="utf-8") as file:
-            lines = [line.strip() for line in file]
-    except OSError:
-        return {}
-    # Java's properties: the key ends at a blank, a colon or an equals sign.
-    pairs = [re.split(r"\s*[=:\s]\s*", line, maxsplit=1) for line in lines if line and line[0] not in "#!"]
-    return {pair[0]: pair[1] for pair in pairs if len(pair) == 2}
 
 
 def installed(name: str) -> str | None:

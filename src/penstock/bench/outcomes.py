@@ -14,6 +14,10 @@ UNKNOWN: State = "cannot tell"
 _MARKS: Mapping[State, str] = {REPRODUCED: "reproduced", NOT: "**not reproduced**", UNKNOWN: "*cannot tell*"}
 
 
+class NoDataError(Exception):
+    """The runs lack what a finding needs: the one reason for which looking at it ends in "cannot tell"."""
+
+
 @dataclass(frozen=True)
 class Outcome:
     """What the numbers say: a state, a sentence with our numbers, and ours and theirs as data."""

@@ -81,6 +81,17 @@ def trace_of(recording: Recording, slo: Slo) -> Trace:
     )
 
 
+def check_named(path: Path) -> None:
+    """Refuse a picture that a user named and that could not be drawn.
+
+    A folder below the present one is made for it. Elsewhere one that is not there is more likely a slip.
+    """
+    if path.is_absolute() and not path.parent.is_dir():
+        reason = f"there is no folder {path.parent}"
+        raise BadInputError("png", str(path), reason, "make it, or give a file in a folder that is there")
+    check(path)
+
+
 def check(path: Path) -> None:
     """Refuse a picture that could not be drawn, before a run is spent on it."""
     _pyplot()

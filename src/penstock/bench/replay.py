@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from penstock.control.reading import usable_value
-from penstock.control.registry import create
+from penstock.control.registry import blaming, create
 from penstock.control.size import clamp
 from penstock.errors import BadInputError
 from penstock.journal import DecisionRecord, Follower, Recording, read
@@ -119,7 +119,8 @@ def replay(run: Path, name: str, settings: Mapping[str, object]) -> Replay:
         # Only where it differs: to a controller with a memory, an assigned size is somebody else's.
         if controller.size != in_force:
             controller.size = in_force
-        decision = controller.decide(sample)
+        with blaming(name):
+            decision = controller.decide(sample)
         latency_s = sample.processing_s if slo.metric is Metric.THROUGHPUT else value
         step = (sample.batch_id, latency_s, value, sample.size, in_force, taken, decision.size, decision.reason)
         steps.append(ReplayedStep(*step))

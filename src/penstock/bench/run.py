@@ -25,6 +25,7 @@ from penstock.journal import Recording, read
 from penstock.metrics import responses, summarise
 from penstock.patterns.arrivals import Saturated
 from penstock.slo import Slo
+from penstock.spark.faults import cause
 from penstock.units import parse_duration_s
 from penstock.workloads.workload import Workload
 
@@ -276,7 +277,7 @@ def _interval_ms(spec: RunSpec) -> int | None:
 
 def _raise_failure(query: StreamingQuery, out: Path) -> None:
     if (failure := query.exception()) is not None:
-        raise PenstockError(f"the query failed: {str(failure).splitlines()[0]}; see {out}")
+        raise PenstockError(f"the query failed: {cause(failure)}; see {out}")
 
 
 def _reached(query: StreamingQuery) -> Reached:

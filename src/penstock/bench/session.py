@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from importlib import resources
@@ -14,6 +15,28 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
+_CONNECT_S = 3.0
+
+
+def check_master(master: str) -> None:
+    """Refuse a standalone master that nobody answers for: Spark itself would try for a minute."""
+    if not master.startswith("spark://"):
+        return
+    silent = []
+    for address in master.removeprefix("spark://").split(","):
+        host, _, port = address.rpartition(":")
+        try:
+            with socket.create_connection((host.strip("[]"), int(port)), timeout=_CONNECT_S):
+                return
+        except ValueError:
+            raise BadInputError("master", master, "not HOST:PORT", "write e.g. spark://127.0.0.1:7077") from None
+        except OSError as error:
+            silent.append(f"{address}: {error.strerror or error}")
+    raise BadInputError(
+        "master", master, f"no master answers ({'; '.join(silent)})", "start it, or write e.g. local[2]"
+    )
+
+
 @contextmanager
 def session(master: str, profile: str = "fast", settings: Mapping[str, str] | None = None) -> Iterator[SparkSession]:
     """A session of our own, stopped at the end; one that is already active is used and left alone."""
@@ -22,11 +45,13 @@ def session(master: str, profile: str = "fast", settings: Mapping[str, str] | No
         from pyspark.sql import SparkSession
     except ModuleNotFoundError as error:
         raise MissingExtraError("pyspark", "spark") from error
+    from penstock.spark.faults import cause
     from penstock.spark.session import configure
 
     if SparkContext._active_spark_context is not None:
         yield SparkSession.builder.getOrCreate()
         return
+    check_master(master)
     # As a URI, since the options are split at blanks.
     log4j = Path(str(resources.files("penstock.bench").joinpath("log4j2.properties"))).as_uri()
     builder = (
@@ -42,7 +67,7 @@ def session(master: str, profile: str = "fast", settings: Mapping[str, str] | No
     try:
         spark = configure(builder, profile).getOrCreate()
     except Exception as error:
-        why = str(error).strip().splitlines()[0]
+        why = cause(error)
         raise BadInputError(
             "master", master, f"Spark did not start ({why})", "write e.g. local[2], and see: penstock doctor"
         ) from error

@@ -6,7 +6,6 @@ import json
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict
-from importlib.metadata import version
 from typing import Annotated
 
 import typer
@@ -23,6 +22,7 @@ from penstock.cli.running import demo_command, run_command
 from penstock.cli.simulating import fit_plant_command, simulate_command
 from penstock.cli.tables import checks_table, console_here, names_table
 from penstock.control import registry as controllers
+from penstock.distribution import penstock_version
 from penstock.errors import BadInputError, MissingExtraError, PenstockError
 from penstock.patterns.registry import catalogue
 
@@ -75,7 +75,7 @@ def _refuse(error: PenstockError) -> None:
 
 def _print_version(wanted: bool) -> None:
     if wanted:
-        typer.echo(f"penstock {version('penstock')}")
+        typer.echo(f"penstock {penstock_version()}")
         raise typer.Exit
 
 

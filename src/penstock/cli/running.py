@@ -79,7 +79,7 @@ def run_command(
     )
     prepare(spec)
     if png is not None:
-        picture.check(png)
+        picture.check_named(png)
     folder = out or Path(tempfile.mkdtemp(prefix="penstock-run-"))
     summary = _run(spec, folder, png, as_json)
     if out is None:
@@ -94,7 +94,8 @@ def run_command(
             said = f"{bad_rows} lines of {data} are no rows and were left out; {summary['first_bad_row']}"
             console.print(said, markup=False, highlight=False, soft_wrap=True)
         kept = [out / "journal.jsonl", out / "summary.json"] if out else []
-        _print_paths(console, [*kept, *([png] if png else [])])
+        # Stopped before its first batch, a run has no journal and no picture.
+        _print_paths(console, [path for path in (*kept, *([png] if png else [])) if path.exists()])
     _exit_as([summary], summary["interrupted"])
 
 

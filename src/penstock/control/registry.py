@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import difflib
 import inspect
+import traceback
 import typing
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from importlib.metadata import EntryPoint, entry_points
 
 from penstock.control.both import Both, objective_inside
@@ -101,12 +103,30 @@ def create(
     factory = typing.cast("typing.Callable[..., Controller]", cls)
     # A controller and the wrappers of its settings know one aim; what more there is to the objective goes around them.
     inside = objective_inside(slo)
-    controller = factory(inside, size, **_checked(name, cls, own))
+    checked = _checked(name, cls, own)
+    with blaming(name):
+        controller = factory(inside, size, **checked)
     common = {key: value for key, value in settings.items() if key in COMMON}
     controller = _wrapped(controller, inside, common, live)
     if slo.share is not None:
         controller = Percentile(controller, slo)
     return controller if slo.also is None else Both(controller, slo)
+
+
+@contextmanager
+def blaming(name: str) -> Iterator[None]:
+    """What a plug-in raises becomes one line that names it; one of ours keeps its traceback: it is a bug."""
+    try:
+        yield
+    except PenstockError:
+        raise
+    except Exception as error:
+        point = _entry_points().get(name)
+        if point is None or point.value.startswith("penstock."):
+            raise
+        at = traceback.extract_tb(error.__traceback__)[-1]
+        cause = f"{point.value} raised {type(error).__name__}: {error} ({at.filename}:{at.lineno})"
+        raise BadInputError("controller", name, cause, "repair that plug-in, or choose another controller") from error
 
 
 def settings_of(name: str) -> str:

@@ -7,12 +7,12 @@ import logging
 import os
 import threading
 from collections.abc import Callable, Mapping
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from types import TracebackType
 from typing import Any, BinaryIO
 
 from penstock.clock import Clock, SystemClock
+from penstock.distribution import penstock_version
 from penstock.errors import BadInputError, PenstockError
 from penstock.journal.records import VERSION, Record, to_line, to_record
 from penstock.journal.segments import numbered, numbers, repair
@@ -167,7 +167,7 @@ class Journal:
         if self._file is None:
             self._open_segment()
         if self._header_due:
-            own = {"kind": "header", "version": VERSION, "penstock": _penstock_version(), "segment": self._segment}
+            own = {"kind": "header", "version": VERSION, "penstock": penstock_version(), "segment": self._segment}
             times = {"opened_s": self._opened_s, "t": self._clock.wall_s()}
             self._append(to_line({**own, **times, **self._header}))
             self._header_due = False
@@ -220,10 +220,3 @@ class Journal:
                 file.close()
             except OSError as error:
                 _log.debug("closing %s: %s", self._path, error)
-
-
-def _penstock_version() -> str:
-    try:
-        return version("penstock")
-    except PackageNotFoundError:
-        return "unknown"

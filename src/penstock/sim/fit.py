@@ -5,12 +5,12 @@ from __future__ import annotations
 import datetime
 import json
 from collections.abc import Sequence
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from penstock.distribution import penstock_version
 from penstock.errors import BadInputError
 from penstock.journal import Recording, read
 from penstock.patterns.base import FloatArray
@@ -55,7 +55,7 @@ def fit_plant(paths: Sequence[Path], name: str = "spark") -> dict[str, Any]:
     )
     return {
         "version": VERSION,
-        "penstock": version("penstock"),
+        "penstock": penstock_version(),
         "fitted": datetime.datetime.now(datetime.UTC).date().isoformat(),
         "measured": sorted({_day(recording) for recording in recordings}),
         "runs": [{key: r.header.get(key) for key in _LABELS if key in r.header} for r in recordings],

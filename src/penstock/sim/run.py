@@ -197,7 +197,8 @@ def simulate(spec: SimSpec, watch: Watch | None = None, compiled: bool = False) 
     prepared = prepare(spec)
     form = None if watch is not None and spec.controller not in KERNEL_ORACLES else prepared.form
     if form is None:
-        counts, begins, ends = _run_controller(prepared, watch)
+        with registry.blaming(spec.controller):
+            counts, begins, ends = _run_controller(prepared, watch)
     else:
         counts, begins, ends = _run_kernel(prepared, form, compiled)
     return SimRun(

@@ -21,6 +21,7 @@ from penstock.loop import PATIENCE_BATCHES, Loop
 from penstock.slo import Slo
 from penstock.spark.gates import SourceGate, gate_for
 from penstock.spark.handle import Handle
+from penstock.spark.inputs import check_query, slo_of, whole
 from penstock.spark.jvm import LiveQuery
 from penstock.spark.monitor import Monitor
 from penstock.spark.sampler import Sampler
@@ -65,14 +66,13 @@ def attach(
     back and ends that.
     """
     context = SparkContext._active_spark_context
-    if not hasattr(query, "_jsq") or context is None:
-        raise UnsupportedError(
-            "this is not a query of a classic Spark session in this process (Spark Connect has no access to the "
-            "engine); attach in the driver's process, from SparkSession.builder.master(...)"
-        )
+    check_query(query)
+    if context is None:
+        raise UnsupportedError("the session of this query has ended; start the query in a new one and attach to that")
+    check_counts(patience, warm_up_batches)
     lag_s = lag_of(max_lag)
     terms = _Terms(
-        slo=Slo.parse(slo) if isinstance(slo, str) else slo,
+        slo=slo_of(slo),
         controller=controller,
         settings=settings,
         unit=unit,
@@ -99,6 +99,13 @@ def attach(
         handle = Handle(query, live, monitor, loop, sampler, path, terms.again)
         handle._begin()
     return handle
+
+
+def check_counts(patience: object, warm_up_batches: object) -> None:
+    """Refuse numbers of batches that mean nothing."""
+    whole("patience", patience, least=1, example=PATIENCE_BATCHES)
+    if warm_up_batches is not None:
+        whole("warm_up_batches", warm_up_batches, least=0, example=WARM_UP_BATCHES)
 
 
 def lag_of(max_lag: float | str | None) -> float | None:

@@ -17,10 +17,12 @@ from pyspark.sql.streaming.query import StreamingQuery
 from penstock.control import registry
 from penstock.control.guard import LagGuard
 from penstock.errors import BadInputError, PenstockError, UnsupportedError
+from penstock.loop import PATIENCE_BATCHES
 from penstock.slo import Slo
-from penstock.spark.attach import attach, lag_of
+from penstock.spark.attach import attach, check_counts, lag_of
 from penstock.spark.gates import check_unit
 from penstock.spark.handle import Handle
+from penstock.spark.inputs import check_session, slo_of, whole
 from penstock.spark.monitor import Monitor
 from penstock.spark.reader import FIRST_FILES, FIRST_ROWS
 
@@ -57,14 +59,15 @@ def attach_all(
     some milliseconds for that, at most by 0.25 s each. Further settings are those of `attach`.
     """
     context = SparkContext._active_spark_context
-    if not hasattr(spark, "_jsparkSession") or context is None:
-        raise UnsupportedError("this is not a classic Spark session in this process; Spark Connect is not supported")
-    for name, first in (("first_rows", first_rows), ("first_files", first_files)):
-        if first < 1:
-            raise BadInputError(name, first, "the first batch must admit something", "give 1 or more")
+    check_session(spark)
+    if context is None:
+        raise UnsupportedError("this session has ended; make a new one and attach there")
+    whole("first_rows", first_rows, least=1, example=FIRST_ROWS)
+    whole("first_files", first_files, least=1, example=FIRST_FILES)
+    check_counts(settings.get("patience", PATIENCE_BATCHES), settings.get("warm_up_batches"))
     for wrong in {"size", "journal"} & set(settings):
         raise BadInputError(wrong, settings[wrong], "belongs to one query", "leave it out, or attach to each query")
-    objective = Slo.parse(slo) if isinstance(slo, str) else slo
+    objective = slo_of(slo)
     # A mistake is told here, and not in the log when a query starts.
     registry.create(controller, objective, 1.0, live=True, **{k: v for k, v in settings.items() if k not in _OPTIONS})
     LagGuard(lag_of(settings.get("max_lag")))

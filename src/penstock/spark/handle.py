@@ -19,7 +19,7 @@ from penstock.loop import Gate, Loop
 from penstock.metrics import summarise
 from penstock.sample import BatchSample, Decision
 from penstock.slo import Slo
-from penstock.spark.faults import hint
+from penstock.spark.faults import cause, hint
 from penstock.spark.gates import KafkaBytesGate, KafkaGate, SourceGate, SplitGate, WorkloadGate, gates_of
 from penstock.spark.gates.kafka_bytes import NOMINAL_BYTES
 from penstock.spark.jvm import LiveQuery
@@ -240,7 +240,9 @@ class Handle:
         advice = hint(error, [source.options for source in self._live.sources])
         if advice is not None:
             log.warning("penstock: the query has failed: %s", advice)
-        self._loop.journal.event("query-failed", error=error[:2000], **({} if advice is None else {"hint": advice}))
+        self._loop.journal.event(
+            "query-failed", error=error[:2000], cause=cause(error), **({} if advice is None else {"hint": advice})
+        )
 
     def _progress(self, progress: Progress, began_s: float) -> None:
         sample = self._sampler.progressed(progress)

@@ -15,7 +15,7 @@ from pyspark import SparkContext
 from pyspark.sql.streaming.query import StreamingQuery
 
 from penstock.errors import UnsupportedError
-from penstock.spark.faults import hint
+from penstock.spark.faults import cause, hint
 
 _READY_S = 30.0
 _ASK_MS = 10_000
@@ -177,7 +177,7 @@ class LiveQuery:
             if facts["sources"]:
                 return facts
             if (failure := query.exception()) is not None:
-                why = _first_line(failure)
+                why = _why(failure)
                 raise UnsupportedError(f"query {self.name or self.id} has failed: {why}; repair and start it, attach")
             if not query.isActive or time.monotonic() > deadline_s:
                 raise UnsupportedError(
@@ -196,7 +196,7 @@ def _execution(query: StreamingQuery) -> Any:
     execution = jsq.streamingQuery() if "Wrapper" in jsq.getClass().getSimpleName() else jsq
     if not query.isActive:
         failure = query.exception()
-        why = "" if failure is None else f" ({_first_line(failure)})"
+        why = "" if failure is None else f" ({_why(failure)})"
         raise UnsupportedError(
             f"query {query.name or query.id} has stopped{why}; start it and attach to what start() returns"
         )
@@ -217,8 +217,8 @@ def _execution(query: StreamingQuery) -> Any:
     return execution
 
 
-def _first_line(failure: Exception) -> str:
-    return hint(str(failure), ()) or str(failure).splitlines()[0]
+def _why(failure: Exception) -> str:
+    return hint(str(failure), ()) or cause(failure)
 
 
 def _java_list(values: Collection[Any]) -> Any:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any, TypeVar
 
-from penstock.errors import BadInputError, UnsupportedError
+from penstock.errors import UnsupportedError
+from penstock.spark.inputs import java_reader, whole
 
 FIRST_FILES = 1
 FIRST_ROWS = 1000
@@ -25,13 +26,9 @@ def gated(reader: Reader, first: int | None = None) -> Reader:
     where `maxBytesPerTrigger` is set. A limit that the user had set (`maxOffsetsPerTrigger`, `maxFilesPerTrigger`,
     `maxBytesPerTrigger`, `maxRowsPerTrigger`) comes back at `detach()`.
     """
-    if first is not None and first < 1:
-        raise BadInputError("first", first, "the first batch must admit something", "give 1 or more")
-    jreader = getattr(reader, "_jreader", None)
-    if jreader is None:
-        raise UnsupportedError(
-            "this is a Spark Connect reader; gate the query from a classic session in the driver's process"
-        )
+    if first is not None:
+        whole("first", first, least=1, example=FIRST_ROWS)
+    jreader = java_reader(reader)
     fields = _fields(jreader)
     kind = str(fields["source"]).lower()
     own = _options(fields["extraOptions"])

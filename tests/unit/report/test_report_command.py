@@ -73,7 +73,7 @@ def test_bad_input_is_one_line_and_exit_2(
 
 def test_missing_plotly_names_the_extra(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "plotly", None)
-    with pytest.raises(MissingExtraError, match=re.escape("pip install 'penstock[report]'")):
+    with pytest.raises(MissingExtraError, match=re.escape("pip install 'penstock-spark[report]'")):
         write_report(folder)
 
 

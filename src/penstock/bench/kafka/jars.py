@@ -25,6 +25,7 @@ from functools import cached_property
 from importlib import resources
 from pathlib import Path
 
+from penstock.distribution import install_command
 from penstock.errors import MissingExtraError, PenstockError
 
 log = logging.getLogger("penstock")
@@ -248,7 +249,7 @@ def _ivy_jar() -> Path:
     jars = Path(spec.submodule_search_locations[0], "jars")
     found = sorted(jars.glob("ivy-*.jar"))
     if not found:
-        raise JarsError(f"this PySpark brings no Ivy ({jars}): install the whole one: pip install 'penstock[spark]'")
+        raise JarsError(f"this PySpark brings no Ivy ({jars}): install the whole one: {install_command('spark')}")
     return found[0]
 
 

@@ -22,6 +22,7 @@ from penstock.journal import read
 from penstock.patterns.arrivals import parse_arrivals
 from penstock.sample import BatchSample
 from penstock.slo import Metric, Slo, Verdict
+from penstock.spark.faults import cause
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -140,7 +141,7 @@ def _watch(query: StreamingQuery, spec: OutageSpec, slo: Slo, journal: Path, beg
     caught_up_s: float | None = None
     while caught_up_s is None or time.time() < caught_up_s + spec.after_s:
         if not query.isActive:
-            raise PenstockError(f"the query has failed: {query.exception()}")
+            raise PenstockError(f"the query has failed: {cause(query.exception())}")
         if time.monotonic() > deadline_s:
             raise PenstockError(f"not caught up after {_PATIENCE_S:g} s; give fewer records or a lower rate")
         time.sleep(_TICK_S)

@@ -16,6 +16,7 @@ from penstock.bench.kafka import jars
 from penstock.bench.kafka.broker import Broker
 from penstock.bench.kafka.produce import fill
 from penstock.errors import PenstockError, UnsupportedError
+from penstock.spark.faults import cause
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -87,7 +88,7 @@ class _Trial:
         except PenstockError:
             raise
         except Exception as error:
-            raise UnsupportedError(f"Spark failed: {str(error).strip().splitlines()[0]}") from error
+            raise UnsupportedError(f"Spark failed: {cause(error)}") from error
         if sum(sizes) != RECORDS:
             raise UnsupportedError(f"{sum(sizes):,} of {RECORDS:,} records were read in {_PATIENCE_S:g} s: {sizes}")
         if sizes[0] > _FIRST or not _FIRST < max(sizes) <= _LATER:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from penstock.bench.lmstream.scores import Measured, Scores
-from penstock.bench.outcomes import UNKNOWN, Outcome
+from penstock.bench.outcomes import UNKNOWN, NoDataError, Outcome
 
 EDGE = 0.05
 _FEWEST = 3
@@ -32,11 +32,11 @@ class Finding:
 
 
 def look(finding: Finding, scores: Scores) -> Outcome:
-    """What the runs say on a finding; without those that it needs they cannot tell."""
+    """What the runs say on a finding; without those that it needs they cannot tell. Any other error is a bug."""
     try:
         return finding.look(scores)
-    except LookupError as error:
-        return Outcome(UNKNOWN, f"The runs do not have it ({error.args[0]}).", {}, {})
+    except NoDataError as error:
+        return Outcome(UNKNOWN, f"The runs do not have it ({error}).", {}, {})
 
 
 def below(ratio: float, line: float) -> bool | None:
@@ -78,7 +78,7 @@ def growth(run: Measured) -> float:
     values = run.timeline.latency_s[1:-1]
     third = len(values) // 3
     if third < _FEWEST:
-        raise LookupError(f"only {len(run.timeline.latency_s)} batches")
+        raise NoDataError(f"only {len(run.timeline.latency_s)} batches")
     return (sum(values[-third:]) / third) / (sum(values[:third]) / third)
 
 

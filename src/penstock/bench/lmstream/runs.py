@@ -21,6 +21,7 @@ from penstock.bench.lmstream.plan import Job, Plan
 from penstock.bench.run import RunSpec, RunState, Tick, run
 from penstock.bench.session import session
 from penstock.errors import BadInputError, PenstockError
+from penstock.spark.faults import cause
 
 JOURNAL, COLD = "journal.jsonl", "cold"
 _COLD_RUN = RunSpec(
@@ -102,7 +103,7 @@ class _Course:
             summary = self._run(job.spec, self._folder / job.name)
         # Also what Spark raises: one run that fails must not cost those that went well.
         except Exception as error:
-            why = str(error) if isinstance(error, PenstockError) else f"{type(error).__name__}: {error}".splitlines()[0]
+            why = str(error) if isinstance(error, PenstockError) else f"{type(error).__name__}: {cause(error)}"
             self._failures.append(f"{job.name}: {why}")
             self._say(f"{name} failed and does not count: {why}")
             return

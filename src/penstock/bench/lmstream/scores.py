@@ -10,6 +10,7 @@ from typing import Any
 from penstock.bench.delivery import delivered
 from penstock.bench.lmstream.plan import BASELINE, CONSTANT, LMSTREAM, Job, Plan
 from penstock.bench.lmstream.runs import JOURNAL
+from penstock.bench.outcomes import NoDataError
 from penstock.journal import Recording, read
 
 KEPT = 95.0
@@ -74,13 +75,13 @@ class Measured:
 
 
 def measure(summary: Summary, recording: Recording, bound_s: float) -> Measured:
-    """All numbers of a run; a `LookupError` where its journal does not tell them."""
+    """All numbers of a run; a `NoDataError` where its journal does not tell them."""
     batches = delivered(recording)
     waits = [(sample.started_s, sample.end_to_end_s) for sample in batches]
     known = [(start, latency) for start, latency in waits if start is not None and latency is not None]
     latencies = (summary["end_to_end"] or {}).get("datasets")
     if len(batches) < 2 or len(known) < len(batches) or latencies is None:
-        raise LookupError("its journal lacks batches, or what they waited")
+        raise NoDataError("its journal lacks batches, or what they waited")
     starts = [start for start, _ in known]
     ends = [start + sample.processing_s for start, sample in zip(starts, batches, strict=True)]
     processed = summary["processed"]
@@ -132,7 +133,7 @@ class Scores:
             try:
                 recording = read(folder / job.name / JOURNAL)
                 runs[job.query, job.variant, job.traffic] = measure(summary, recording, plan.bound_s(job.query))
-            except LookupError:
+            except NoDataError:
                 continue
         return cls(plan, runs)
 
@@ -141,10 +142,10 @@ class Scores:
         return self._runs.get((query, variant, traffic))
 
     def known(self, query: str, variant: str, traffic: str = CONSTANT) -> Measured:
-        """A run that has to be there; a `LookupError` where it is not."""
+        """A run that has to be there; a `NoDataError` where it is not."""
         found = self.get(query, variant, traffic)
         if found is None:
-            raise LookupError(f"{query} under {variant}, {traffic} traffic")
+            raise NoDataError(f"{query} under {variant}, {traffic} traffic")
         return found
 
     def variants(self, query: str, traffic: str = CONSTANT) -> list[str]:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import resources
-from importlib.metadata import version
 
 from penstock.bench.report.chart import Chart, plotly_js
 from penstock.bench.report.markup import Html, element, join
+from penstock.distribution import penstock_version
 
 # The browser itself is told to load nothing, so a report is as private as the journal it was made from.
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data: blob:"
@@ -93,7 +93,7 @@ def _section(section: Section) -> Html:
 
 def _foot() -> Html:
     scripts = element("script", Html(plotly_js())), element("script", _resource("page.js"))
-    made = f"Made by penstock {version('penstock')}. This file is whole: it loads nothing from anywhere."
+    made = f"Made by penstock {penstock_version()}. This file is whole: it loads nothing from anywhere."
     return join([element("footer", element("p", made)), *scripts])
 
 

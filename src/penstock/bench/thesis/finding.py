@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from penstock.bench.outcomes import NOT, REPRODUCED, UNKNOWN, Outcome, State
+from penstock.bench.outcomes import NOT, REPRODUCED, UNKNOWN, NoDataError, Outcome, State
 from penstock.bench.thesis import published
 from penstock.bench.thesis.grid import STEPPING, THRESHOLDS
 from penstock.bench.thesis.scores import HIGHER_IS_BETTER, Score, Scores
@@ -28,11 +28,22 @@ class Finding:
 
 
 def known(scores: Scores, algorithm: str, metric: str, threshold: int) -> Score:
-    """The best score, which a whole grid always has."""
+    """The best score, which a whole grid always has; a `NoDataError` where it has none."""
     score = scores.best(algorithm, metric, threshold)
     if score is None:
-        raise LookupError(f"{algorithm} at {threshold}%")
+        raise NoDataError(f"{algorithm} at {threshold}%")
     return score
+
+
+def ratio(a: float, b: float) -> float:
+    """A number as a multiple of another; of nothing there is none.
+
+    >>> ratio(3.0, 2.0)
+    1.5
+    """
+    if b == 0:
+        raise NoDataError("a ratio to 0")
+    return a / b
 
 
 def vote(orders: Sequence[bool | None], share: float = 0.5) -> State:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from penstock.bench.outcomes import UNKNOWN, Outcome
+from penstock.bench.outcomes import UNKNOWN, NoDataError, Outcome
 from penstock.bench.thesis.finding import Finding
 from penstock.bench.thesis.findings_distance import DISTANCES
 from penstock.bench.thesis.findings_fixed import FIXED
@@ -15,10 +15,10 @@ FINDINGS: tuple[Finding, ...] = (*FIXED, *HITS, *PATTERNS, *DISTANCES, *PID)
 
 
 def look(finding: Finding, scores: Scores) -> Outcome:
-    """What the numbers say on a finding; a grid without the cells that it needs cannot tell."""
+    """What the numbers say on a finding; a grid without its cells cannot tell. Any other error is a bug."""
     try:
         return finding.look(scores)
-    except (LookupError, ValueError, ZeroDivisionError) as error:
+    except NoDataError as error:
         return Outcome(UNKNOWN, f"The grid has not the cells for it ({error}).", {}, {})
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from operator import truediv
-
 from penstock.bench.outcomes import Outcome
 from penstock.bench.thesis import published
 from penstock.bench.thesis.finding import (
@@ -15,6 +13,7 @@ from penstock.bench.thesis.finding import (
     order_of,
     paired,
     pmbaf_lead,
+    ratio,
     rounded,
     vote,
     within,
@@ -32,7 +31,7 @@ def _pmbaf_mad(scores: Scores) -> Outcome:
 
 def _forty_percent(scores: Scores) -> Outcome:
     def less(mine: float, other: float) -> float:
-        return 100.0 * (1 - mine / other)
+        return 100.0 * (1 - ratio(mine, other))
 
     ours = paired(known(scores, "pmbaf", "mad_d", 5), known(scores, "mbaf", "mad_d", 5), less)
     theirs = less(published.distance(5, "pmbaf", "mad_d"), published.distance(5, "mbaf", "mad_d"))
@@ -59,14 +58,14 @@ def _slow_convergence(scores: Scores) -> Outcome:
 
 def _half_throughput(scores: Scores) -> Outcome:
     slow, reactive = (scores.score(Config("pmbaf", 5, step=step, sample=1), "throughput_per_s") for step in (1, 10))
-    ratio = paired(slow, reactive, truediv)
+    share = paired(slow, reactive, ratio)
     theirs = published.SLOW_PER_S / published.REACTIVE_PER_S
     sentence = f"PMBAF at 5%, sample 1: {slow.mean:,.0f} items a second with step 1, {reactive.mean:,.0f} with "
-    sentence += f"step 10; ratio {ratio.mean or 0:.2f} (published {published.SLOW_PER_S:,.0f} and "
+    sentence += f"step 10; ratio {share.mean or 0:.2f} (published {published.SLOW_PER_S:,.0f} and "
     sentence += f"{published.REACTIVE_PER_S:,.0f}, {theirs:.2f})."
-    numbers = {"slow_per_s": round(slow.mean), "reactive_per_s": round(reactive.mean), "ratio": ratio.mean or 0.0}
+    numbers = {"slow_per_s": round(slow.mean), "reactive_per_s": round(reactive.mean), "ratio": share.mean or 0.0}
     claimed = {"slow_per_s": published.SLOW_PER_S, "reactive_per_s": published.REACTIVE_PER_S, "ratio": theirs}
-    return Outcome(within(ratio, 0.35, 0.7), sentence, rounded(numbers), rounded(claimed))
+    return Outcome(within(share, 0.35, 0.7), sentence, rounded(numbers), rounded(claimed))
 
 
 DISTANCES = [

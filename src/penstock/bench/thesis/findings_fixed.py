@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
-from penstock.bench.outcomes import Outcome
+from penstock.bench.outcomes import NoDataError, Outcome
 from penstock.bench.thesis import published
-from penstock.bench.thesis.finding import Finding, all_of, within
+from penstock.bench.thesis.finding import Finding, all_of, ratio, within
 from penstock.bench.thesis.scores import Scores
 
 
-def _cutoff(scores: Scores) -> Outcome:
+def _fixed(scores: Scores, *sizes: int) -> dict[int, tuple[float, float]]:
+    """Latency and throughput by size, with these sizes among them."""
     fixed = scores.fixed()
+    if not fixed or not set(sizes) <= set(fixed):
+        raise NoDataError(f"fixed sizes {', '.join(map(str, sizes)) or 'of any kind'}")
+    return fixed
+
+
+def _cutoff(scores: Scores) -> Outcome:
+    fixed = _fixed(scores)
     top = max(rate for _, rate in fixed.values())
     size = next(size for size, (_, rate) in fixed.items() if rate >= 0.9 * top)
     sentence = f"Nine tenths of the highest throughput ({top:,.0f} items a second) are reached at a size of {size} "
@@ -18,8 +26,8 @@ def _cutoff(scores: Scores) -> Outcome:
 
 
 def _gain(scores: Scores) -> Outcome:
-    fixed = scores.fixed()
-    gain = max(rate for _, rate in fixed.values()) / fixed[1][1]
+    fixed = _fixed(scores, 1)
+    gain = ratio(max(rate for _, rate in fixed.values()), fixed[1][1])
     sentence = f"Batching gives up to {gain:.1f} times the throughput of single items "
     sentence += f"(published {published.BATCHING_GAIN:g})."
     numbers = {"times": round(gain, 2)}
@@ -27,8 +35,11 @@ def _gain(scores: Scores) -> Outcome:
 
 
 def _slope(scores: Scores) -> Outcome:
-    fixed = scores.fixed()
-    low, middle, high = 10, 100, max(fixed)
+    low, middle = 10, 100
+    fixed = _fixed(scores, low, middle)
+    high = max(fixed)
+    if high == middle:
+        raise NoDataError(f"fixed sizes above {middle}")
 
     def ms_for_ten(a: int, b: int) -> float:
         return 1e4 * (fixed[b][0] - fixed[a][0]) / (b - a)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from penstock.bench.outcomes import NOT, REPRODUCED, UNKNOWN, Outcome
+from penstock.bench.outcomes import NOT, REPRODUCED, UNKNOWN, NoDataError, Outcome
 from penstock.bench.thesis import published
 from penstock.bench.thesis.finding import (
     Finding,
@@ -16,6 +16,7 @@ from penstock.bench.thesis.finding import (
     paired,
     pmbaf_lead,
     points,
+    ratio,
     rounded,
     vote,
     within,
@@ -93,6 +94,8 @@ def _decay_with_step(scores: Scores) -> Outcome:
     drops = {}
     for name in STEPPING:
         means = [score.mean for score in scores.by_step(name, "i_slh", 5).values()]
+        if not means:
+            raise NoDataError(f"{name} at 5%")
         drops[name] = max(means) - means[-1]
     state = REPRODUCED if max(drops["pbaf"], drops["pmbaf"]) < min(drops["faf"], drops["mbaf"]) else NOT
     sentence = f"I-SLH lost from the best step to the largest, each with its best sample: {points(drops)} points."
@@ -101,7 +104,7 @@ def _decay_with_step(scores: Scores) -> Outcome:
 
 def _homogeneous(scores: Scores) -> Outcome:
     def spread(values: list[float]) -> float:
-        return 100.0 * (max(values) - min(values)) / (sum(values) / len(values))
+        return 100.0 * ratio(max(values) - min(values), sum(values) / len(values))
 
     ours, theirs = {}, {}
     for metric in ("b_slh", "i_slh"):
@@ -130,7 +133,7 @@ def _recommendation(scores: Scores) -> Outcome:
         step = 10 if h == 5 else 15
         advised = scores.score(Config("pmbaf", h, step=step, sample=5), "i_slh", h)
         best = known(scores, "pmbaf", "i_slh", h)
-        shares[h] = paired(advised, best, lambda mine, top: 100.0 * mine / top)
+        shares[h] = paired(advised, best, lambda mine, top: 100.0 * ratio(mine, top))
     means = {f"{h}%": share.mean or 0.0 for h, share in shares.items()}
     text = ", ".join(f"{value:.0f}% at {h}" for h, value in means.items())
     sentence = f"With the advised step and sample PMBAF reaches this share of its best I-SLH: {text}."

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from statistics import mean
 
-from penstock.bench.outcomes import Outcome
+from penstock.bench.outcomes import NoDataError, Outcome
 from penstock.bench.thesis import published
 from penstock.bench.thesis.cells import PARTS
 from penstock.bench.thesis.finding import Finding, above, all_of, order_of, points, rounded, vote, within
@@ -16,8 +16,16 @@ _GRADUAL = ("increasing", "decreasing")
 _REACTIVE = ("mbaf", "pmbaf")
 
 
+def _runs(scores: Scores, name: str, part: str) -> tuple[float, ...]:
+    """I-SLH within a load pattern, one value a run."""
+    values = scores.pattern(name, part)
+    if not values:
+        raise NoDataError(f"{name} on {part}")
+    return values
+
+
 def _of(scores: Scores, name: str, part: str) -> Interval:
-    return interval_of(scores.pattern(name, part))
+    return interval_of(_runs(scores, name, part))
 
 
 def _gradual(scores: Scores) -> Outcome:
@@ -56,11 +64,11 @@ def _pmbaf_on_spike(scores: Scores) -> Outcome:
 
 
 def _wave_alike(scores: Scores) -> Outcome:
-    runs = {name: scores.pattern(name, "wave") for name in STEPPING}
+    runs = {name: _runs(scores, name, "wave") for name in STEPPING}
     ours = {name: mean(values) for name, values in runs.items()}
     theirs = {name: published.PATTERNS[name][PARTS.index("wave")] for name in STEPPING}
     top, bottom = max(ours, key=ours.__getitem__), min(ours, key=ours.__getitem__)
-    spread = interval_of(a - b for a, b in zip(runs[top], runs[bottom], strict=True))
+    spread = interval_of(a - b for a, b in zip(runs[top], runs[bottom], strict=False))
     steeper = [above(_of(scores, name, part), interval_of(runs[name])) for name in STEPPING for part in _GRADUAL]
     sentence = f"I-SLH on the wave: {points(ours)} (published {points(theirs)}); {spread.mean or 0:.1f} points apart."
     return Outcome(all_of([order_of(within(spread, 0, 5)), *steeper]), sentence, rounded(ours), theirs)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from operator import sub
 
-from penstock.bench.outcomes import Outcome
+from penstock.bench.outcomes import NoDataError, Outcome
 from penstock.bench.thesis import published
 from penstock.bench.thesis.finding import Finding, better, differences, known, order_of, paired, rounded, vote, within
 from penstock.bench.thesis.grid import THRESHOLDS, Config
@@ -34,7 +34,7 @@ def _integral(scores: Scores) -> Outcome:
     whole = known(scores, "pid", "i_slh", 5)
     alone = scores.best("pid", "i_slh", 5, lambda config: config.kp == 0 and config.kd == 0)
     if alone is None:
-        raise LookupError("Kp = Kd = 0")
+        raise NoDataError("Kp = Kd = 0")
     gap = paired(whole, alone, sub)
     points = gap.mean or 0.0
     sentence = f"The best I-SLH at 5% with the integral term alone is {alone.mean:.1f}, {points:.2f} points under the "

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from statistics import mean, stdev
 
+from penstock.bench.outcomes import NoDataError
 from penstock.bench.thesis.cells import PARTS, Numbers
 from penstock.bench.thesis.grid import Cell, Config
 from penstock.metrics import Interval, interval_of
@@ -59,7 +60,9 @@ class Scores:
         ]
 
     def score(self, config: Config, metric: str, threshold: int | None = None) -> Score:
-        """One configuration by one metric; hits need a threshold."""
+        """One configuration by one metric; hits need a threshold. A `NoDataError` where it was not run."""
+        if config not in self._runs:
+            raise NoDataError(f"{config.algorithm} with {config.settings}")
         return Score(config, tuple(_value(numbers, metric, threshold) for numbers in self._runs[config]))
 
     def part(self, config: Config, metric: str, threshold: int, part: str) -> Score:
