@@ -17,6 +17,7 @@ import org.apache.spark.scheduler.SparkListener;
 import org.apache.spark.scheduler.SparkListenerEvent;
 import org.apache.spark.scheduler.SparkListenerJobEnd;
 import org.apache.spark.scheduler.SparkListenerJobStart;
+import org.apache.spark.scheduler.SparkListenerTaskEnd;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.streaming.StreamingQueryListener;
 
@@ -43,6 +44,7 @@ public class Probe extends SparkListener {
   private final ConcurrentHashMap followed = new ConcurrentHashMap();
   private final ConcurrentHashMap originals = new ConcurrentHashMap();
   private final HashMap running = new HashMap();
+  private final Scans scans = new Scans();
   private final Collection greeted = Collections.newSetFromMap(new java.util.WeakHashMap());
   private volatile Object sharedState = null;
   private volatile String welcome = null;
@@ -147,6 +149,14 @@ public class Probe extends SparkListener {
       String queryId = properties == null ? null : properties.getProperty("sql.streaming.queryId");
       String batchId = properties == null ? null : properties.getProperty("streaming.sql.batchId");
       Object execution = queryId == null ? null : watched.get(queryId);
+      // A job from a thread that foreachBatch has started does not say whose it is.
+      Iterator mine = (queryId == null ? watched.values() : Collections.singleton(execution)).iterator();
+      while (mine.hasNext()) {
+        Object each = mine.next();
+        if (each != null) {
+          scans.look(each);
+        }
+      }
       if (execution == null || batchId == null) {
         return;
       }
@@ -161,6 +171,15 @@ public class Probe extends SparkListener {
       if (job.containsKey("sources") && !weighedOf(queryId).isEmpty()) {
         planned(job);
       }
+    } catch (Throwable fault) {
+      report(fault);
+    }
+  }
+
+  @Override
+  public void onTaskEnd(SparkListenerTaskEnd end) {
+    try {
+      scans.taskEnded(end);
     } catch (Throwable fault) {
       report(fault);
     }
@@ -212,6 +231,8 @@ public class Probe extends SparkListener {
       map.put("run", event.progress().runId().toString());
       map.put("progress", event.progress().json());
       try {
+        map.put("rows", scans.rows(
+            (String) map.get("run"), event.progress().batchId(), event.progress().sources().length));
         map.put("files", Engine.files(watched.get(queryId), event.progress().sources()));
       } catch (Throwable fault) {
         report(fault);

@@ -16,6 +16,8 @@ from pyspark.sql.streaming.query import StreamingQuery
 from penstock.errors import UnsupportedError
 from penstock.spark.faults import hint
 
+# Each one may use those before it.
+_CLASSES = ("Reflect", "FileSource", "Engine", "LogSizes", "Scans", "Probe")
 _READY_S = 30.0
 _ASK_MS = 10_000
 
@@ -26,10 +28,11 @@ class Bridge:
     def __init__(self, context: SparkContext) -> None:
         assert context._jvm is not None
         loader = context._jvm.java.lang.Thread.currentThread().getContextClassLoader()
-        engine = _compiled(context, "Engine", loader)
-        self.engine = _instance(context, engine)
-        sizes = _compiled(context, "LogSizes", engine.getClassLoader())
-        self.probe = _instance(context, _compiled(context, "Probe", sizes.getClassLoader()))
+        compiled = {}
+        for name in _CLASSES:
+            compiled[name] = _compiled(context, name, loader)
+            loader = compiled[name].getClassLoader()
+        self.engine, self.probe = _instance(context, compiled["Engine"]), _instance(context, compiled["Probe"])
         context._jsc.sc().listenerBus().addToQueue(self.probe, "penstock")
 
     def query(self, query_id: str, run_id: str) -> StreamingQuery | None:
