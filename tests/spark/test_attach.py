@@ -224,3 +224,18 @@ def test_a_batch_planned_by_a_former_run_is_replayed_and_the_old_handle_does_not
     assert (replayed.batch_id, replayed.status) == (int(last.name), Status.REPLAYED)
     assert {sample.status for sample in others} == {Status.OK}
     assert [record.batch_id for record in new.recording().decisions][:2] == [-1, int(last.name) + 1]
+
+
+def test_after_a_restart_attach_begins_with_the_size_that_the_journal_ended_with(
+    spark: SparkSession, incoming, start, until, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    begun = []
+    for slo, given in (("1 s", 7), ("1 s", None), ("2 s", None)):
+        query = start(incoming.load(gated(spark.readStream)))
+        with attach(query, slo, "fixed", size=given) as handle:
+            begun.append(handle.decision.size)
+            assert handle.journal_path == tmp_path / "state" / "penstock" / f"{query.id}.jsonl"
+        query.stop()
+    # Another objective may need another size: it begins at the limit in force.
+    assert begun == [7, 7, 1]

@@ -128,3 +128,17 @@ def test_the_partitions_of_the_state_are_those_of_its_largest_operator():
     operators = [{"numShufflePartitions": 2}, {"numShufflePartitions": 200}, {}]
     assert parse_progress(json.dumps(event | {"stateOperators": operators})).state_partitions == 200
     assert parse_progress(json.dumps(event)).state_partitions is None
+
+
+@pytest.mark.parametrize(
+    ("rows", "items", "each"),
+    [((), 9300, [9000, 300]), ((3000, None), 3300, [3000, 300]), ((3000, 100), 3100, [3000, 100])],
+    ids=["not-counted", "one-counted", "both-counted"],
+)
+def test_rows_that_the_probe_counted_stand_for_those_that_spark_scanned(
+    rows: tuple[int | None, ...], items: int, each: list[int]
+) -> None:
+    event = {"id": "q", "runId": "r", "batchId": 0, "timestamp": "2026-01-31T10:00:00.250Z", "numInputRows": 9300}
+    event["sources"] = [{"numInputRows": 9000}, {"numInputRows": 300}]
+    progress = parse_progress(json.dumps(event), (), rows)
+    assert (progress.items, [source.rows for source in progress.sources]) == (items, each)

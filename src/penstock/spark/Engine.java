@@ -1,9 +1,9 @@
 import com.fasterxml.jackson.databind.ObjectMapper;
-import java.lang.reflect.Field;
-import java.lang.reflect.Method;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Collections;
+import java.util.HashMap;
+import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -11,15 +11,14 @@ import java.util.concurrent.TimeUnit;
 import org.apache.spark.sql.connector.read.streaming.CompositeReadLimit;
 import org.apache.spark.sql.connector.read.streaming.ReadLimit;
 import org.apache.spark.sql.connector.read.streaming.ReadMinRows;
-import org.apache.spark.sql.execution.SparkPlan;
 import org.apache.spark.sql.internal.SQLConf;
 import org.apache.spark.sql.streaming.SourceProgress;
 
 /**
  * What Spark's engine does not offer in public: the sources of a running query, their read limits, and what its batch
- * took. All by reflection, in one place; compiled like the probe.
+ * took. All by reflection; compiled like the probe.
  */
-public class Engine {
+public class Engine extends Reflect {
   private static final ObjectMapper JSON = new ObjectMapper();
 
   /** Trigger and sources of a query, each source with its class, its read limit and its options. */
@@ -169,14 +168,25 @@ public class Engine {
     return offset == null ? null : String.valueOf(call(offset, "json"));
   }
 
-  /** The client with which a Kafka source asks for offsets; null before it was needed and after the query's end. */
+  /**
+   * The client with which a Kafka source asks for offsets; null before it was needed, while it is made anew after a
+   * failure, and once the query has stopped. The source's own getter would then make one that nobody closes.
+   */
   public static Object ownAdmin(Object execution, int source) throws Exception {
-    return field(field(sources(execution)[source], "kafkaOffsetReader"), "_admin");
+    return active(execution) ? field(field(sources(execution)[source], "kafkaOffsetReader"), "_admin") : null;
+  }
+
+  private static Object neededAdmin(Object execution, int source) throws Exception {
+    Object admin = ownAdmin(execution, source);
+    if (admin == null) {
+      throw new IllegalStateException("the query has no client to ask the broker with");
+    }
+    return admin;
   }
 
   /** Where each partition ended at these times, by the timestamps of its records; asked by the source's own client. */
   public static String endsAt(Object execution, int source, List timesMs, long timeoutMs) throws Exception {
-    Object admin = call(field(sources(execution)[source], "kafkaOffsetReader"), "admin");
+    Object admin = neededAdmin(execution, source);
     ClassLoader loader = admin.getClass().getClassLoader();
     Class specs = Class.forName("org.apache.kafka.clients.admin.OffsetSpec", true, loader);
     Class client = Class.forName("org.apache.kafka.clients.admin.Admin", true, loader);
@@ -215,7 +225,7 @@ public class Engine {
 
   /** The retention of each topic in ms as the broker says, -1 for one that keeps all; asked by the source's own client. */
   public static String retention(Object execution, int source, Collection topics, long timeoutMs) throws Exception {
-    Object admin = call(field(sources(execution)[source], "kafkaOffsetReader"), "admin");
+    Object admin = neededAdmin(execution, source);
     ClassLoader loader = admin.getClass().getClassLoader();
     Class resource = Class.forName("org.apache.kafka.common.config.ConfigResource", true, loader);
     Class kind = Class.forName("org.apache.kafka.common.config.ConfigResource$Type", true, loader);
@@ -254,16 +264,14 @@ public class Engine {
       Map source = new LinkedHashMap();
       source.put("start", json(from.get(sources[i])));
       source.put("end", json(to.get(sources[i])));
-      if (find(sources[i].getClass(), "metadataLog") != null) {
+      if (FileSource.is(sources[i])) {
         String first = json(from.get(sources[i]));
         String last = json(to.get(sources[i]));
-        source.put("files", Long.valueOf(files(sources[i], first, last)));
+        source.put("files", Long.valueOf(FileSource.files(sources[i], first, last)));
         if (weighed.contains(Integer.valueOf(i))) {
-          source.put("bytes", Long.valueOf(bytes(execution, sources[i], first, last)));
+          source.put("bytes", Long.valueOf(FileSource.bytes(execution, sources[i], first, last)));
         }
-        // Null where none is left, but also where the source keeps no list: with availableNow, or when few are left.
-        Object unread = field(sources[i], "unreadFiles");
-        source.put("backlog", unread == null ? null : Long.valueOf(((scala.collection.Seq) unread).size()));
+        source.put("backlog", FileSource.backlog(sources[i], last));
       }
       source.put("latest", latestJson(execution, i));
       list.add(source);
@@ -284,12 +292,12 @@ public class Engine {
     if (plan == null || ((Number) call(context, "batchId")).longValue() != batchId) {
       return null;
     }
-    Long oldest = oldestEventMs((SparkPlan) call(plan, "executedPlan"));
+    Long oldest = oldestEventMs(call(plan, "executedPlan"));
     long watermark = ((Number) call(call(context, "offsetSeqMetadata"), "batchWatermarkMs")).longValue();
     return oldest == null ? null : Long.valueOf(Math.max(oldest.longValue(), watermark));
   }
 
-  private static Long oldestEventMs(SparkPlan node) throws Exception {
+  private static Long oldestEventMs(Object node) throws Exception {
     Long oldest = null;
     if (node.getClass().getSimpleName().equals("EventTimeWatermarkExec")) {
       Object stats = call(call(node, "eventTimeStats"), "value");
@@ -297,12 +305,52 @@ public class Engine {
         oldest = Long.valueOf(((Number) call(stats, "min")).longValue());
       }
     }
-    scala.collection.Iterator children = node.children().iterator();
+    Iterator children = below(node).iterator();
     while (children.hasNext()) {
-      Long below = oldestEventMs((SparkPlan) children.next());
+      Long below = oldestEventMs(children.next());
       oldest = oldest == null || (below != null && below.longValue() < oldest.longValue()) ? below : oldest;
     }
     return oldest;
+  }
+
+  /** The id of the batch that runs now, and the counters of rows in its plan: by id, with the index of their source. */
+  public static long scanCounters(Object execution, Map into) throws Exception {
+    Object context = call(execution, "getLatestExecutionContext");
+    // Not before the engine has made the plan: to ask for it would make it, here and too early.
+    if (((scala.collection.Map) field(context, "currentDurationsMs")).contains("queryPlanning")) {
+      scanCounters(call(field(context, "executionPlan"), "executedPlan"), sources(execution), into);
+    }
+    return ((Number) call(context, "batchId")).longValue();
+  }
+
+  private static void scanCounters(Object node, Object[] sources, Map into) throws Exception {
+    if (method(node.getClass(), "getStream") != null) {
+      scala.Option stream = (scala.Option) call(node, "getStream");
+      scala.Option counter = ((scala.collection.Map) call(node, "metrics")).get("numOutputRows");
+      for (int i = 0; i < sources.length && stream.isDefined() && counter.isDefined(); i++) {
+        if (same(sources[i], stream.get())) {
+          into.put(call(counter.get(), "id"), Integer.valueOf(i));
+        }
+      }
+    }
+    Iterator children = below(node).iterator();
+    while (children.hasNext()) {
+      scanCounters(children.next(), sources, into);
+    }
+  }
+
+  /** The parts of a plan. Adaptive execution hides the plan, and then the parts of it that run, behind leaves. */
+  private static List below(Object node) throws Exception {
+    String kind = node.getClass().getSimpleName();
+    if (kind.equals("AdaptiveSparkPlanExec") || kind.endsWith("QueryStageExec")) {
+      return Collections.singletonList(call(node, kind.endsWith("QueryStageExec") ? "plan" : "executedPlan"));
+    }
+    List list = new ArrayList();
+    scala.collection.Iterator children = ((scala.collection.Seq) call(node, "children")).iterator();
+    while (children.hasNext()) {
+      list.add(children.next());
+    }
+    return list;
   }
 
   /** Files that a finished batch took from each source, null for a source that reads none: for a job seen too late. */
@@ -310,52 +358,10 @@ public class Engine {
     List list = new ArrayList();
     Object[] sources = execution == null ? new Object[0] : sources(execution);
     for (int i = 0; i < sources.length && sources.length == taken.length; i++) {
-      boolean reads = find(sources[i].getClass(), "metadataLog") != null;
-      list.add(reads ? Long.valueOf(files(sources[i], taken[i].startOffset(), taken[i].endOffset())) : null);
+      boolean reads = FileSource.is(sources[i]);
+      list.add(reads ? Long.valueOf(FileSource.files(sources[i], taken[i].startOffset(), taken[i].endOffset())) : null);
     }
     return list;
-  }
-
-  private static long files(Object source, String start, String end) throws Exception {
-    Object[] batches = entries(source, start, end);
-    long count = 0;
-    for (int i = 0; i < batches.length; i++) {
-      count += ((Object[]) ((scala.Tuple2) batches[i])._2()).length;
-    }
-    return count;
-  }
-
-  /** The size of the files that a batch took, asked of the file system: a call a file, so only where it is wanted. */
-  private static long bytes(Object execution, Object source, String start, String end) throws Exception {
-    Object[] batches = entries(source, start, end);
-    org.apache.hadoop.conf.Configuration conf = (org.apache.hadoop.conf.Configuration)
-        call(call(call(execution, "sparkSession"), "sessionState"), "newHadoopConf");
-    long sum = 0;
-    for (int i = 0; i < batches.length; i++) {
-      Object[] files = (Object[]) ((scala.Tuple2) batches[i])._2();
-      for (int j = 0; j < files.length; j++) {
-        org.apache.hadoop.fs.Path path =
-            new org.apache.hadoop.fs.Path(new java.net.URI(String.valueOf(call(files[j], "path"))));
-        sum += path.getFileSystem(conf).getFileStatus(path).getLen();
-      }
-    }
-    return sum;
-  }
-
-  private static Object[] entries(Object source, String start, String end) throws Exception {
-    long first = start == null ? 0 : logOffset(start) + 1;
-    if (end == null || logOffset(end) < first) {
-      return new Object[0];
-    }
-    Object log = field(source, "metadataLog");
-    Method get = log.getClass().getMethod("get", new Class[] {scala.Option.class, scala.Option.class});
-    return (Object[]) get.invoke(
-        log, new Object[] {new scala.Some(Long.valueOf(first)), new scala.Some(Long.valueOf(logOffset(end)))});
-  }
-
-  private static long logOffset(String offset) throws Exception {
-    Map offsetJson = (Map) JSON.readValue(offset, Map.class);
-    return ((Number) offsetJson.get("logOffset")).longValue();
   }
 
   private static String json(scala.Option offset) throws Exception {
@@ -406,9 +412,7 @@ public class Engine {
       scala.collection.Iterator keys = limits(execution).keysIterator();
       while (keys.hasNext()) {
         Object key = keys.next();
-        // With availableNow a source that does not support it is wrapped.
-        boolean same = key == source || (find(key.getClass(), "delegate") != null && field(key, "delegate") == source);
-        if (same && !list.contains(key)) {
+        if (same(key, source) && !list.contains(key)) {
           list.add(key);
         }
       }
@@ -416,49 +420,13 @@ public class Engine {
     return list.toArray();
   }
 
+  /** With availableNow a source that does not support it is wrapped. */
+  private static boolean same(Object limited, Object source) throws Exception {
+    return limited == source
+        || (find(limited.getClass(), "delegate") != null && field(limited, "delegate") == source);
+  }
+
   private static scala.collection.immutable.Map limits(Object execution) throws Exception {
     return (scala.collection.immutable.Map) field(execution, "uniqueSources");
-  }
-
-  private static Object call(Object target, String name, String argument) throws Exception {
-    return target.getClass().getMethod(name, new Class[] {String.class}).invoke(target, new Object[] {argument});
-  }
-
-  public static Object call(Object target, String name) throws Exception {
-    Method method = null;
-    for (Class type = target.getClass(); type != null && method == null; type = type.getSuperclass()) {
-      try {
-        method = type.getDeclaredMethod(name, new Class[0]);
-      } catch (NoSuchMethodException absent) {
-        method = null;
-      }
-    }
-    if (method == null) {
-      throw new NoSuchMethodException(target.getClass().getName() + "." + name);
-    }
-    method.setAccessible(true);
-    return method.invoke(target, new Object[0]);
-  }
-
-  private static Object field(Object target, String name) throws Exception {
-    Field field = find(target.getClass(), name);
-    if (field == null) {
-      throw new NoSuchFieldException(target.getClass().getName() + "." + name);
-    }
-    return field.get(target);
-  }
-
-  private static Field find(Class type, String name) {
-    for (Class at = type; at != null; at = at.getSuperclass()) {
-      Field[] fields = at.getDeclaredFields();
-      for (int i = 0; i < fields.length; i++) {
-        // Scala mangles a private field that a trait or subclass shares: package$Class$$name.
-        if (fields[i].getName().equals(name) || fields[i].getName().endsWith("$$" + name)) {
-          fields[i].setAccessible(true);
-          return fields[i];
-        }
-      }
-    }
-    return null;
   }
 }

@@ -19,6 +19,7 @@ import org.apache.spark.scheduler.SparkListener;
 import org.apache.spark.scheduler.SparkListenerEvent;
 import org.apache.spark.scheduler.SparkListenerJobEnd;
 import org.apache.spark.scheduler.SparkListenerJobStart;
+import org.apache.spark.scheduler.SparkListenerTaskEnd;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.streaming.StreamingQueryListener;
 
@@ -53,6 +54,7 @@ public class Probe extends SparkListener {
   private final LinkedBlockingQueue unmet = new LinkedBlockingQueue(MOST_UNMET);
   private final HashMap running = new HashMap();
   private final Map greeters = new java.util.WeakHashMap();
+  private final Scans scans = new Scans();
   private volatile Object sharedState = null;
   private volatile String welcome = null;
   private volatile long firstFiles = 1;
@@ -225,6 +227,14 @@ public class Probe extends SparkListener {
       String queryId = properties == null ? null : properties.getProperty("sql.streaming.queryId");
       String batchId = properties == null ? null : properties.getProperty("streaming.sql.batchId");
       Object execution = queryId == null ? null : watched.get(queryId);
+      // A job from a thread that foreachBatch has started does not say whose it is.
+      Iterator mine = (queryId == null ? watched.values() : Collections.singleton(execution)).iterator();
+      while (mine.hasNext()) {
+        Object each = mine.next();
+        if (each != null) {
+          scans.look(each);
+        }
+      }
       if (execution == null || batchId == null) {
         return;
       }
@@ -239,6 +249,15 @@ public class Probe extends SparkListener {
       if (job.containsKey("sources") && !weighedOf(queryId).isEmpty()) {
         planned(job);
       }
+    } catch (Throwable fault) {
+      report(fault);
+    }
+  }
+
+  @Override
+  public void onTaskEnd(SparkListenerTaskEnd end) {
+    try {
+      scans.taskEnded(end);
     } catch (Throwable fault) {
       report(fault);
     }
@@ -294,6 +313,8 @@ public class Probe extends SparkListener {
       map.put("run", event.progress().runId().toString());
       map.put("progress", event.progress().json());
       try {
+        map.put("rows", scans.rows(
+            (String) map.get("run"), event.progress().batchId(), event.progress().sources().length));
         map.put("files", Engine.files(watched.get(queryId), event.progress().sources()));
       } catch (Throwable fault) {
         report(fault);

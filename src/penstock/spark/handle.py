@@ -144,7 +144,8 @@ class Handle:
         if kind == "job":
             self._observe(self._sampler.job_ended(parse_job_end(event)), began_s)
         elif kind == "progress":
-            self._progress(parse_progress(event["progress"], event.get("files") or ()), began_s)
+            counted = event.get("files") or (), event.get("rows") or ()
+            self._progress(parse_progress(event["progress"], *counted), began_s)
         elif kind == "offsets":
             self._see_ends(event)
         elif kind == "bytes":
@@ -306,6 +307,8 @@ class Handle:
                 now_s = time.time()
                 ends = self._live.ends_at(gate.source, [now_s - age_s for age_s in AGES_S])
             except Exception as error:
+                if self._live.stopped():
+                    return
                 self._say_once(
                     "broker-silent",
                     "the broker did not tell the retention of the topic or the age of its records, so only max_lag "

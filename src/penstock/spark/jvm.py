@@ -17,6 +17,8 @@ from pyspark.sql.streaming.query import StreamingQuery
 from penstock.errors import UnsupportedError
 from penstock.spark.faults import cause, hint
 
+# Our classes in the JVM; each may use those before it.
+_CLASSES = ("Reflect", "FileSource", "Engine", "Limits", "LogSizes", "Scans", "Probe")
 _READY_S = 30.0
 _ASK_MS = 10_000
 
@@ -36,8 +38,6 @@ class Bridge:
         return None if execution is None else StreamingQuery(execution)
 
 
-_JAVA = ("Engine", "Limits", "LogSizes", "Probe")
-"""Our classes in the JVM; each may use those before it."""
 _compiled: weakref.WeakKeyDictionary[Any, dict[str, Any]] = weakref.WeakKeyDictionary()
 
 
@@ -47,7 +47,7 @@ def java_classes(context: SparkContext) -> dict[str, Any]:
     assert jvm is not None
     if gateway not in _compiled:
         classes, loader = {}, jvm.java.lang.Thread.currentThread().getContextClassLoader()
-        for name in _JAVA:
+        for name in _CLASSES:
             compiler = jvm.org.codehaus.janino.SimpleCompiler()
             compiler.setTargetVersion(8)
             compiler.setParentClassLoader(loader)

@@ -23,8 +23,9 @@ _PHASES = {
 class SourceRange:
     """What one batch took from one source: offsets as JSON text, and what else is known.
 
-    `files` and `bytes` are of the files taken, `backlog` the files still waiting, `rows` the rows read (told by the
-    progress event only), `latest` the end of what there was (Kafka), `at_s` when the trigger began.
+    `files` and `bytes` are of the files taken; `backlog` is the files still waiting, as last counted, so at least so
+    many; `rows` the rows read (told by the progress event only), `latest` the end of what there was (Kafka), `at_s`
+    when the trigger began.
     """
 
     start: str | None
@@ -100,8 +101,11 @@ def parse_job_end(event: Mapping[str, Any]) -> JobEnd:
     )
 
 
-def parse_progress(text: str, files: Sequence[int | None] = ()) -> Progress:
-    """A `StreamingQueryProgress` as JSON, of any Spark from 4.0 on; `files` is what the probe counted of each source.
+def parse_progress(text: str, files: Sequence[int | None] = (), rows: Sequence[int | None] = ()) -> Progress:
+    """A `StreamingQueryProgress` as JSON, of any Spark from 4.0 on.
+
+    `files` and `rows` are what the probe counted of each source. Spark's own rows are those that were scanned, which in
+    foreachBatch are as many times more as it has actions; they are taken where the probe has none.
 
     >>> progress = parse_progress('''{"id": "q", "runId": "r", "batchId": 3, "timestamp": "2026-01-31T10:00:00.250Z",
     ...     "numInputRows": 500, "sources": [{"startOffset": {"index": 0}, "endOffset": {"index": 500},
@@ -115,27 +119,28 @@ def parse_progress(text: str, files: Sequence[int | None] = ()) -> Progress:
     event = json.loads(text)
     durations_ms: Mapping[str, float] = event.get("durationMs") or {}
     sources, operators = event.get("sources") or [], event.get("stateOperators") or []
-    rows = event.get("numInputRows")
+    total = event.get("numInputRows")
+    ranges = tuple(
+        SourceRange(
+            _offset(s.get("startOffset")),
+            _offset(s.get("endOffset")),
+            taken,
+            rows=s.get("numInputRows") if counted is None else counted,
+            latest=_offset(s.get("latestOffset")),
+            at_s=_timestamp_s(event["timestamp"]),
+        )
+        for s, taken, counted in zip_longest(sources, files[: len(sources)], rows[: len(sources)])
+    )
     return Progress(
         query_id=event["id"],
         run_id=event["runId"],
         batch_id=int(event["batchId"]),
         started_s=_timestamp_s(event["timestamp"]),
         trigger_execution_s=durations_ms.get("triggerExecution", event.get("batchDuration", math.nan)) / 1e3,
-        items=int(sum(s.get("numInputRows") or 0 for s in sources) if rows is None else rows),
+        items=int(sum(r.rows or 0 for r in ranges) if ranges or total is None else total),
         planned="latestOffset" in durations_ms or "getOffset" in durations_ms,
         executed="addBatch" in durations_ms,
-        sources=tuple(
-            SourceRange(
-                _offset(s.get("startOffset")),
-                _offset(s.get("endOffset")),
-                taken,
-                rows=s.get("numInputRows"),
-                latest=_offset(s.get("latestOffset")),
-                at_s=_timestamp_s(event["timestamp"]),
-            )
-            for s, taken in zip_longest(sources, files[: len(sources)])
-        ),
+        sources=ranges,
         durations_s=_phases(durations_ms),
         oldest_s=_oldest_s(event.get("eventTime") or {}),
         newest_s=_event_s(event.get("eventTime") or {}, "max"),

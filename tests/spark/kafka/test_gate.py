@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from py4j.protocol import Py4JJavaError
 
 from penstock.bench.kafka.produce import Producer, fill
 from penstock.control import registry
@@ -243,3 +244,24 @@ def test_a_broker_that_does_not_answer_is_named(spark: SparkSession, start, unti
     until(lambda: not handle.active)
     (failure,) = [event.details for event in handle.recording().events if event.name == "query-failed"]
     assert "no broker answers at 127.0.0.1:1" in failure["hint"]
+
+
+def test_a_query_that_has_stopped_is_not_given_a_new_client_to_ask_the_broker_with(
+    broker: Broker, topic, subscribed, start, sizes, until, tmp_path: Path
+) -> None:
+    name = topic()
+    fill(broker.bootstrap, name, 100)
+    query = start(gated(subscribed(name), first=50).load())
+    handle = attach(query, "1 s", "fixed", size=50, journal=tmp_path / "j.jsonl")
+    until(lambda: "retention" in [event.name for event in handle.recording().events] or sum(sizes(query)) == 100)
+    live = handle._live
+    reader = live._engine.field(live._execution.sources().head(), "kafkaOffsetReader")
+    query.stop()
+    # As Spark leaves it where the broker was down at the end; it closes a client, and makes the next one when asked.
+    live._engine.call(reader, "resetAdmin")
+    for ask in (lambda: live.retention_s(0, [name]), lambda: live.ends_at(0, [time.time()])):
+        with pytest.raises(Py4JJavaError, match="no client to ask the broker with"):
+            ask()
+    assert live._engine.field(reader, "_admin") is None
+    handle.detach()
+    assert "broker-silent" not in [event.name for event in handle.recording().events]

@@ -8,11 +8,12 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from penstock.bench.doctor import Check, spark_defaults
+from penstock.bench.doctor import Check
 from penstock.bench.kafka.broker import client, count_records
 from penstock.bench.kafka.trial import connector_of
 from penstock.control.guard import NEAR
 from penstock.errors import BadInputError
+from penstock.spark.defaults import spark_defaults
 from penstock.units import format_count, format_duration
 
 if TYPE_CHECKING:

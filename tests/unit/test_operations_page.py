@@ -1,0 +1,44 @@
+"""docs/operations.md explains every event that the code can write into a journal."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+SOURCE = ROOT / "src" / "penstock"
+PAGE = ROOT / "docs" / "operations.md"
+WRITERS = {"event", "_event", "_say", "_say_once", "_tell"}
+
+
+def calls() -> Iterator[tuple[str, ast.expr]]:
+    """Every method call in the parts that write events: the method's name and its first argument."""
+    files = [SOURCE / "loop.py", *(SOURCE / "spark").rglob("*.py"), *(SOURCE / "journal").rglob("*.py")]
+    for file in files:
+        for node in ast.walk(ast.parse(file.read_text())):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.args:
+                yield node.func.attr, node.args[0]
+
+
+def text(node: ast.expr) -> str | None:
+    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else None
+
+
+def written() -> set[str]:
+    """Names of events: written out, or a part of ours that has failed."""
+    names = {name for method, first in calls() if method in WRITERS and (name := text(first))}
+    return names | {f"{part}-fault" for method, first in calls() if method == "_fault" and (part := text(first))}
+
+
+def explained() -> set[str]:
+    section = PAGE.read_text().split("## Events")[1].split("\n## ")[0]
+    return {line.split("`")[1] for line in section.splitlines() if line.startswith("| `")}
+
+
+def test_every_event_is_found_in_the_code():
+    assert {"gave-up", "controller-fault", "gate-fault", "journal-lost", "idle-interval", "resumed"} <= written()
+
+
+def test_every_event_is_explained_and_no_other():
+    assert explained() == written()
