@@ -10,6 +10,7 @@ ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src" / "penstock"
 PAGE = ROOT / "docs" / "operations.md"
 WRITERS = {"event", "_event", "_say", "_say_once", "_tell"}
+FAULTS = {"fault", "_fault"}
 
 
 def calls() -> Iterator[tuple[str, ast.expr]]:
@@ -28,7 +29,7 @@ def text(node: ast.expr) -> str | None:
 def written() -> set[str]:
     """Names of events: written out, or a part of ours that has failed."""
     names = {name for method, first in calls() if method in WRITERS and (name := text(first))}
-    return names | {f"{part}-fault" for method, first in calls() if method == "_fault" and (part := text(first))}
+    return names | {f"{part}-fault" for method, first in calls() if method in FAULTS and (part := text(first))}
 
 
 def explained() -> set[str]:
