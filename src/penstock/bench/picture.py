@@ -9,9 +9,10 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from penstock.bench.report import words
 from penstock.errors import BadInputError, MissingExtraError
 from penstock.journal import Recording
-from penstock.metrics import SloMetrics
+from penstock.metrics import Met, SloMetrics
 from penstock.slo import Metric, Slo, Verdict
 from penstock.units import format_count
 
@@ -37,7 +38,7 @@ _STYLE = {
 
 @dataclass(frozen=True)
 class Trace:
-    """What is drawn of a run: one value a batch in each list."""
+    """What is drawn of a run: one value a batch in each list, and how many batches met the objective."""
 
     controller: str
     at_s: list[float]
@@ -48,6 +49,7 @@ class Trace:
     items: list[int]
     loads: list[float]
     parts: list[str | None]
+    met: Met
 
 
 def trace_of(recording: Recording, slo: Slo) -> Trace:
@@ -78,6 +80,7 @@ def trace_of(recording: Recording, slo: Slo) -> Trace:
         items=[sample.items for sample in samples],
         loads=[sample.load or 0.0 for sample in samples],
         parts=[sample.part for sample in samples],
+        met=Met.of(samples, slo),
     )
 
 
@@ -223,7 +226,8 @@ def _hits(trace: Trace, slo: Slo) -> str:
     metrics = SloMetrics.of([trace.values[n] for n in counted], [trace.items[n] for n in counted], slo)
     if metrics.b_slh is None or metrics.i_slh is None:
         return "no batch was counted"
-    return f"B-SLH {metrics.b_slh:.1f}%   I-SLH {metrics.i_slh:.1f}%   {len(counted)} batches"
+    met = f"{trace.met.batches} of {words.number_of(trace.met.counted, 'batch', 'batches')} met"
+    return f"{met}   B-SLH {metrics.b_slh:.1f}%   I-SLH {metrics.i_slh:.1f}%"
 
 
 def _pyplot() -> Any:
