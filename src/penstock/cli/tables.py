@@ -18,7 +18,7 @@ from penstock.units import format_count, format_duration
 _FILE_WIDTH = 200
 
 Summary = Mapping[str, Any]
-_DIGEST = {True: "correct", False: "WRONG", None: "not checked"}
+DIGEST = {True: "correct", False: "WRONG", None: "not checked"}
 
 
 def console_here() -> Console:
@@ -70,7 +70,7 @@ def _lines(summaries: Sequence[Summary]) -> Iterable[tuple[str, list[str], str]]
     yield "throughput", [_rate(each["throughput_per_s"]) for each in summaries], "items a second of wall time"
     yield "batches", [str(each["batches"]) for each in summaries], "that count: no warm-up, none that failed"
     yield "items", [format_count(each["items"]) for each in summaries], ""
-    yield "output", [_DIGEST[each["digest_ok"]] for each in summaries], "digest of a whole run"
+    yield "output", [DIGEST[each["digest_ok"]] for each in summaries], "digest of a whole run"
     within = f"batches within the{first} {'band: too fast is a miss' if hold else 'bound'}"
     yield "B-SLH", [percent(each["b_slh"]) for each in summaries], within
     yield "I-SLH", [percent(each["i_slh"]) for each in summaries], "items in such batches"
