@@ -60,6 +60,8 @@ def careful_size(
     """Try both sizes on items of the cost `heaviest`; None where somebody has stopped it."""
     times: list[tuple[int, float]] = []
     for rows in TRIED:
+        if stop.is_set():
+            return None
         items = _BATCHES * rows
         workload = replace(prepared.workload, items=items, arrivals=Saturated(), cost=parse(heaviest))
         # The first batch of each is planned and compiled; the others are the measure.
