@@ -15,7 +15,7 @@ $(STAMP): pyproject.toml constraints.txt scripts/setup.sh scripts/apt.sh
 	@scripts/setup.sh
 	@touch $@
 
-demo: $(STAMP) ## run the main job on local Spark, print the SLO summary, write a report
+demo: $(STAMP) ## drain a backlog three ways on local Spark: a table, a picture, a report
 	@$(BIN)/penstock demo
 
 test: $(STAMP) ## all tests and the examples in the docstrings

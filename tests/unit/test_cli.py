@@ -7,13 +7,11 @@ import os
 import signal
 import threading
 from collections.abc import Callable
-from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from penstock.bench import demo
 from penstock.bench.doctor import Check
 from penstock.bench.run import RunSpec, RunState, Tick
 from penstock.cli import main as cli
@@ -74,8 +72,6 @@ class FakeRun:
 def fake(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> FakeRun:
     fake = FakeRun()
     monkeypatch.setattr(running, "run", fake)
-    monkeypatch.setattr(demo, "run", fake)
-    monkeypatch.setattr(demo, "session", lambda master: nullcontext())
     monkeypatch.chdir(tmp_path)
     return fake
 
@@ -304,32 +300,3 @@ def test_a_missing_package_names_the_command(
     monkeypatch.setitem(cli._LISTS, "apps", absent)
     assert call("list", "apps") == 2
     assert capfd.readouterr().err == "penstock: numba is not installed; run: pip install 'penstock-spark[spark]'\n"
-
-
-def test_demo_runs_both_and_draws_both(fake: FakeRun, capfd: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib")
-    assert call("demo", "--out", "show") == 0
-    adaptive, fixed = fake.specs
-    assert (adaptive.controller, fixed.controller, fixed.size) == ("predictive", "fixed", 100.0)
-    assert (fixed.cost, fixed.slo, fixed.size_class) == (adaptive.cost, adaptive.slo, adaptive.size_class)
-    said = capfd.readouterr().out
-    for name in ("adaptive.png", "comparison.png"):
-        assert f"show/{name}" in said
-        assert (tmp_path / "show" / name).exists()
-
-
-def test_demo_cuts_long_runs_and_still_compares(fake: FakeRun, tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib")
-    found = demo.demonstrate(
-        tmp_path / "show", lambda spec, job: job(lambda state: None, threading.Event()), limit_s=10.0
-    )
-    assert [summary["interrupted"] for summary in found.summaries] == [True, True]
-    assert found.stopped is False
-    assert found.pictures[-1].exists()
-
-
-def test_demo_stops_after_ctrl_c(fake: FakeRun) -> None:
-    pytest.importorskip("matplotlib")
-    fake.before_end = lambda stop: stop.set()
-    assert call("demo", "--out", "show") == 130
-    assert len(fake.specs) == 1

@@ -84,7 +84,7 @@ def test_lines_come_every_five_seconds_and_at_new_phases(journal: Path) -> None:
     view.show(state(journal, 6.2, "checking output"))
     lines = out.getvalue().splitlines()
     assert [line.split("]")[0] for line in lines] == ["[    0 s", "[    5 s", "[    6 s"]
-    assert "batch 2: 1.05 s at size 100, B-SLH 66.7%   I-SLH 66.7%" in lines[0]
+    assert "batch 2: 1.05 s at size 100, 2 of 3 met   B-SLH 66.7%   I-SLH 66.7%" in lines[0]
     assert lines[2].endswith("checking output, 300 of 600 items (50%)")
 
 
@@ -99,7 +99,7 @@ def test_live_view_shows_batch_load_hits_and_reason(journal: Path, width: int) -
     assert "▲" in said
     if width >= 80:
         assert "300 of 600 items (50%)" in said
-        assert "batch 2: 1.05 s   size 100   load 3   B-SLH 66.7%   I-SLH 66.7%" in said
+        assert "batch 2: 1.05 s   size 100   load 3   2 of 3 met   B-SLH 66.7%   I-SLH 66.7%" in said
         assert "latency is within the band" in said
 
 
@@ -134,8 +134,21 @@ def test_the_table_shows_a_percentile_and_a_second_objective_only_where_they_are
     assert re.search(r"p99 of batches +3 s \(NOT kept\)", printed("p99 <= 2 s & >= 50/s"))
 
 
+def test_the_summary_starts_with_a_sentence_and_ends_with_the_measures_of_the_thesis() -> None:
+    idle = [BatchSample(n, 10, 10, 0.65, backlog=0) for n in range(3)]
+    rest = {"spec": {"controller": "pid"}, "control": {"mean_ms": None, "share_percent": None}, "digest_ok": True}
+    out = io.StringIO()
+    Console(width=200, file=out).print(summary_table([summarise(idle, HOLD) | rest]))
+    lines = out.getvalue().splitlines()
+    assert lines[0] == "3 of 3 batches met 1 s ± 10%; 3 of them were faster, with nothing left to take."
+    found = [next(n for n, line in enumerate(lines) if line.startswith(name)) for name in ("met", "output", "B-SLH")]
+    assert found == sorted(found)
+    assert re.search(r"^met +100.0% +batches that met the objective", out.getvalue(), re.MULTILINE)
+    assert re.search(r"^B-SLH +0.0% +batches within the band: too fast is a miss", out.getvalue(), re.MULTILINE)
+
+
 def test_the_line_of_hits_tells_how_many_batches_met_both() -> None:
     board = Board(Slo.parse("1 s ± 10% & >= 100/s"))
     for number, items in enumerate((100, 50)):
         board.take({"kind": "sample", "batch_id": number, "size": items, "items": items, "processing_s": 1.0})
-    assert board.hits_line() == "B-SLH 100.0%   I-SLH 100.0%   both 50.0%"
+    assert board.hits_line() == "1 of 2 met   B-SLH 100.0%   I-SLH 100.0%"

@@ -218,6 +218,39 @@ def test_of_two_objectives_the_second_and_both_stand_beside_the_first() -> None:
     assert summarise(run, SECOND)["also"] is None
 
 
+def test_an_idle_stream_that_is_too_fast_has_met_what_it_holds() -> None:
+    idle = [BatchSample(n, 10, 10, 0.65, backlog=0) for n in range(43)]
+    summary = summarise([*idle, BatchSample(43, 10, 10, 1.0, backlog=0)], SECOND)
+    assert summary["b_slh"] == pytest.approx(100 / 44)
+    assert summary["met_percent"] == 100.0
+    assert summary["met"] == {"batches": 44, "counted": 44, "early": 43}
+
+
+@pytest.mark.parametrize(
+    ("slo", "batch", "met"),
+    [
+        ("1 s ± 10%", BatchSample(0, 10, 10, 0.65, backlog=1), 0),  # it left something behind
+        ("1 s ± 10%", BatchSample(0, 10, 10, 0.65), 0),  # nobody knows
+        ("1 s ± 10%", BatchSample(0, 10, 10, 1.2, backlog=0), 0),  # too slow is too slow
+        ("1 s ± 10%", BatchSample(0, 10, 10, 0.65, status=Status.WARM_UP, backlog=0), None),
+        ("1 s ± 10% end-to-end", BatchSample(0, 10, 10, 0.3, wait_s=0.1, backlog=0), 1),
+        ("1 s ± 10% end-to-end", BatchSample(0, 10, 10, 0.3, backlog=0), None),
+        ("50/s ± 10%", BatchSample(0, 10, 10, 1.0, backlog=0), 0),  # too few items a second
+        ("<= 1 s", BatchSample(0, 10, 10, 0.65, backlog=500), 1),
+        ("1 s ± 10% & >= 10/s", BatchSample(0, 10, 10, 0.65, backlog=0), 1),
+        ("1 s ± 10% & >= 100/s", BatchSample(0, 10, 10, 0.65, backlog=0), 0),
+    ],
+)
+def test_only_a_latency_that_is_early_with_nothing_left_is_forgiven(slo: str, batch: BatchSample, met: int) -> None:
+    assert summarise([batch], Slo.parse(slo))["met_percent"] == (None if met is None else 100.0 * met)
+
+
+@pytest.mark.parametrize("slo", ["<= 1.1 s", "p95 <= 1.1 s", ">= 9/s"])
+def test_on_a_bound_met_is_the_same_as_batch_hits(slo: str) -> None:
+    summary = summarise([BatchSample(n, 10, 10, 1.0 + n / 10, backlog=0) for n in range(4)], Slo.parse(slo))
+    assert summary["met_percent"] == summary["b_slh"] == 50.0
+
+
 odd = st.floats() | st.none()
 
 
@@ -232,6 +265,7 @@ odd = st.floats() | st.none()
             wait_s=odd,
             status=st.sampled_from(Status),
             started_s=odd,
+            backlog=odd,
             part=st.sampled_from([None, "a", "b"]),
             durations_s=st.dictionaries(st.sampled_from(["x", "y"]), st.floats()),
         ),
@@ -246,3 +280,6 @@ def test_any_samples_make_valid_json(samples: list[BatchSample], slo: str) -> No
     assert summary["batches"] + sum(summary["ignored"].values()) == len(samples)
     judged = [Slo.parse(slo).verdict(sample) for sample in samples]
     assert summary["verdicts"] == {verdict.value: judged.count(verdict) for verdict in Verdict}
+    met = summary["met"]
+    assert met["batches"] == judged.count(Verdict.MET) + met["early"]
+    assert met["early"] or met["counted"] == len(judged) - judged.count(Verdict.UNKNOWN)

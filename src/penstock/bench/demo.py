@@ -1,125 +1,103 @@
-"""The demonstration: the same stream with an adaptive and with a fixed batch size, side by side."""
+"""The demonstration: a query comes back with a backlog, and three drain it in one Spark session.
+
+Plain Spark takes it all in one batch. A fixed size that was chosen with care for the heaviest items keeps the bound and
+drains slowly. Penstock is told the bound.
+"""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
-from contextlib import ExitStack
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from penstock.bench.picture import check, draw, draw_pair
+from penstock.bench.demo_outcome import FIXED, PENSTOCK, PLAIN, Outcome
+from penstock.bench.demo_page import write_page
+from penstock.bench.demo_picture import draw_race
+from penstock.bench.demo_runs import BASE, Runs, Watch
+from penstock.bench.demo_size import careful_size
+from penstock.bench.picture import check
 from penstock.bench.report.chart import graph_objects
 from penstock.bench.report.write import write_report
-from penstock.bench.run import RunSpec, RunState, Tick, prepare, run
-from penstock.bench.session import session
-from penstock.journal import read
+from penstock.bench.run import Prepared, RunSpec, RunState, Tick, prepare
+from penstock.journal import Recording, read
 
-# One slow swing of the load, 6:1, over the items of the class `test`: about 40 batches of 1 s on two idle cores.
-SPEC = RunSpec(
-    app="military",
-    size_class="test",
-    slo="1 s ± 10%",
-    cost="wave:min=500,max=3k,period=150k",
-)
-LIMIT_S = 60.0
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
-Job = Callable[[Tick, threading.Event], dict[str, Any]]
-Watch = Callable[[RunSpec, Job], dict[str, Any]]
+SPEC = replace(BASE, slo="p95 <= 1 s", label=PENSTOCK)
+HEAVIEST = "constant:value=3k"
+LIMIT_S = 120.0
+
+# The fixed size comes last, in the warmest session, and is the one that a busy machine cuts short.
+ORDER = (PLAIN, PENSTOCK, FIXED)
 
 
 @dataclass(frozen=True)
 class Demo:
-    """What the demonstration left: summaries, pictures, whether the user cut it short, and the report to open."""
+    """What the demonstration left, and whether the user cut it short; files are there once they are named here."""
 
-    summaries: list[dict[str, Any]]
-    pictures: list[Path]
+    outcomes: Mapping[str, Outcome]
+    summaries: Mapping[str, dict[str, Any]]
     stopped: bool
+    picture: Path | None = None
     report: Path | None = None
 
 
-class Limit:
-    """Ends a run after so many seconds of its running phase, so that a busy machine makes no long demonstration.
-
-    >>> stop, limit = threading.Event(), Limit(60.0)
-    >>> tick = limit.over(print, stop)
-    >>> for elapsed_s in (20.0, 79.0, 80.0):
-    ...     tick(RunState("running", elapsed_s, 0, 100, Path("j")))
-    ...     print(stop.is_set())
-    RunState(phase='running', elapsed_s=20.0, items_done=0, items=100, journal=...)
-    False
-    RunState(phase='running', elapsed_s=79.0, items_done=0, items=100, journal=...)
-    False
-    RunState(phase='running', elapsed_s=80.0, items_done=0, items=100, journal=...)
-    True
-    """
-
-    def __init__(self, limit_s: float) -> None:
-        self.limit_s = limit_s
-        self.reached = False
-        self._from_s: float | None = None
-
-    def over(self, tick: Tick, stop: threading.Event) -> Tick:
-        """The same tick, which also watches the time."""
-
-        def limited(state: RunState) -> None:
-            tick(state)
-            if state.phase != "running":
-                return
-            if self._from_s is None:
-                self._from_s = state.elapsed_s
-            if state.elapsed_s - self._from_s >= self.limit_s and not stop.is_set():
-                self.reached = True
-                stop.set()
-
-        return limited
-
-
-def demonstrate(out: Path, watch: Watch, spec: RunSpec = SPEC, limit_s: float = LIMIT_S) -> Demo:
-    """Run `spec`, then the same with a fixed size, draw both and report; `watch` runs a job and shows it.
-
-    The fixed size is the mean batch of the adaptive run: as many batches for the same stream, so whatever differs is
-    where the sizes were large and where they were small.
-    """
-    slo = prepare(spec).slo
-    alone, together = out / "adaptive.png", out / "comparison.png"
+def demonstrate(
+    out: Path, watch: Watch, spec: RunSpec = SPEC, heaviest: str = HEAVIEST, limit_s: float = LIMIT_S
+) -> Demo:
+    """Let the three drain the same backlog, then draw and report; `watch` runs a job and shows it."""
+    prepared = prepare(spec)
+    picture, page = out / "backlog.png", out / "report.html"
     # What could not be drawn is refused before runs are spent on it.
-    check(alone)
+    check(picture)
     graph_objects()
-    with ExitStack() as stack:
-        adaptive, stopped = _run(spec, out / "adaptive", watch, limit_s, stack)
-        if stopped:
-            return Demo([adaptive], [], stopped)
-        first = read(out / "adaptive" / "journal.jsonl")
-        draw(first, slo, alone)
-        report = write_report(out / "adaptive", out / "adaptive.html")
-        steady = replace(spec, controller="fixed", settings={}, size=mean_size(adaptive))
-        fixed, stopped = _run(steady, out / "fixed", watch, limit_s, stack)
-    if stopped:
-        return Demo([adaptive, fixed], [alone], stopped, report)
-    draw_pair([first, read(out / "fixed" / "journal.jsonl")], slo, together)
-    return Demo([adaptive, fixed], [alone, together], stopped, report)
+    outcomes: dict[str, Outcome] = {}
+    summaries: dict[str, dict[str, Any]] = {}
+    with Runs(watch, limit_s) as runs:
+        size = _Size(prepared, heaviest, out)
+        for name in ORDER:
+            before = size.measure if name == ORDER[0] else None
+            # Measuring the size has warmed up Spark and its workers for all three.
+            summary, stopped = runs.run(contender(spec, name, size.found), out / name, warm_up=False, before=before)
+            if stopped:
+                return Demo(outcomes, summaries, stopped=True)
+            recording = _recording(out / name)
+            outcomes[name] = Outcome.of(recording, summary, prepared.slo, prepared.workload.items or 0, limit_s)
+            summaries[name] = summary
+    draw_race(outcomes, picture)
+    links = {name: write_report(out / name) for name, outcome in outcomes.items() if outcome.batches}
+    return Demo(outcomes, summaries, False, picture, write_page(outcomes, prepared.slo, picture, links, page))
 
 
-def mean_size(summary: dict[str, Any]) -> float:
-    """The items of a run over its batches, whole.
+def contender(spec: RunSpec, name: str, size: float | None = None) -> RunSpec:
+    """The spec of a contender; of the fixed size, with that size.
 
-    >>> mean_size({"items": 1000, "batches": 30})
-    33.0
+    >>> contender(SPEC, PLAIN).gated, contender(SPEC, FIXED, 1700.0).size, contender(SPEC, PENSTOCK) == SPEC
+    (False, 1700.0, True)
     """
-    return float(max(round(summary["items"] / max(summary["batches"], 1)), 1))
+    if name == PLAIN:
+        return replace(spec, controller="fixed", settings={}, gated=False, label=PLAIN)
+    return spec if name == PENSTOCK else replace(spec, controller="fixed", settings={}, size=size, label=FIXED)
 
 
-def _run(spec: RunSpec, out: Path, watch: Watch, limit_s: float, stack: ExitStack) -> tuple[dict[str, Any], bool]:
-    limit = Limit(limit_s)
+class _Size:
+    """The careful fixed size, measured once the session is there."""
 
-    def job(tick: Tick, stop: threading.Event) -> dict[str, Any]:
-        tick(RunState("starting Spark", 0.0, 0, None, out / "journal.jsonl"))
-        # Left open for the next run, which uses the session that it finds.
-        stack.enter_context(session(spec.master))
-        return run(spec, out, limit.over(tick, stop), stop)
+    def __init__(self, prepared: Prepared, heaviest: str, out: Path) -> None:
+        self.found: float | None = None
+        self._prepared = prepared
+        self._heaviest = heaviest
+        self._out = out
 
-    out.mkdir(parents=True, exist_ok=True)
-    summary = watch(spec, job)
-    return summary, summary["interrupted"] and not limit.reached
+    def measure(self, spark: SparkSession, tick: Tick, stop: threading.Event) -> None:
+        tick(RunState("measuring the heaviest items", 0.0, 0, None, self._out / ORDER[0] / "journal.jsonl"))
+        careful = careful_size(spark, self._prepared, self._heaviest, self._out, stop)
+        self.found = None if careful is None else careful.size
+
+
+def _recording(folder: Path) -> Recording:
+    journal = folder / "journal.jsonl"
+    return read(journal) if journal.exists() else Recording()

@@ -9,9 +9,10 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from penstock.bench.report import words
 from penstock.errors import BadInputError, MissingExtraError
 from penstock.journal import Recording
-from penstock.metrics import SloMetrics
+from penstock.metrics import Met, SloMetrics
 from penstock.slo import Metric, Slo, Verdict
 from penstock.units import format_count
 
@@ -21,23 +22,23 @@ if TYPE_CHECKING:
 SUFFIXES = (".png", ".svg", ".pdf")
 # Okabe and Ito's colours: told apart with any kind of colour blindness, and hits and misses differ in shape too.
 _HIT, _MISS, _BAND, _SIZE, _LOAD = "#0072B2", "#D55E00", "#009E73", "#0072B2", "#CC79A7"
-_FAINT, _TEXT = "#8a8a8a", "#333333"
-_DPI = 200
-_STYLE = {
+FAINT, TEXT = "#8a8a8a", "#333333"
+DPI = 200
+STYLE = {
     "font.size": 9,
     "axes.spines.top": False,
     "axes.spines.right": False,
-    "axes.edgecolor": _FAINT,
-    "axes.labelcolor": _TEXT,
-    "xtick.color": _TEXT,
-    "ytick.color": _TEXT,
-    "text.color": _TEXT,
+    "axes.edgecolor": FAINT,
+    "axes.labelcolor": TEXT,
+    "xtick.color": TEXT,
+    "ytick.color": TEXT,
+    "text.color": TEXT,
 }
 
 
 @dataclass(frozen=True)
 class Trace:
-    """What is drawn of a run: one value a batch in each list."""
+    """What is drawn of a run: one value a batch in each list, and how many batches met the objective."""
 
     controller: str
     at_s: list[float]
@@ -48,6 +49,7 @@ class Trace:
     items: list[int]
     loads: list[float]
     parts: list[str | None]
+    met: Met
 
 
 def trace_of(recording: Recording, slo: Slo) -> Trace:
@@ -78,6 +80,7 @@ def trace_of(recording: Recording, slo: Slo) -> Trace:
         items=[sample.items for sample in samples],
         loads=[sample.load or 0.0 for sample in samples],
         parts=[sample.part for sample in samples],
+        met=Met.of(samples, slo),
     )
 
 
@@ -94,7 +97,7 @@ def check_named(path: Path) -> None:
 
 def check(path: Path) -> None:
     """Refuse a picture that could not be drawn, before a run is spent on it."""
-    _pyplot()
+    pyplot()
     if path.suffix.lower() not in SUFFIXES:
         raise BadInputError("png", str(path), "not a kind of picture", f"end the name in one of {', '.join(SUFFIXES)}")
     try:
@@ -115,9 +118,9 @@ def draw(recording: Recording, slo: Slo, path: str | Path) -> None:
 
 def draw_pair(recordings: Sequence[Recording], slo: Slo, path: str | Path) -> None:
     """Runs beside each other on the same axes, each under its controller and its hits."""
-    plt = _pyplot()
+    plt = pyplot()
     traces = [trace_of(recording, slo) for recording in recordings]
-    with plt.rc_context(_STYLE):
+    with plt.rc_context(STYLE):
         figure, grid = plt.subplots(
             3,
             len(traces),
@@ -143,21 +146,21 @@ def draw_pair(recordings: Sequence[Recording], slo: Slo, path: str | Path) -> No
             label: handle for axes in grid[0] for handle, label in zip(*axes.get_legend_handles_labels(), strict=True)
         }
         figure.legend(named.values(), named.keys(), loc="outside lower center", ncols=4, fontsize=8, frameon=False)
-        figure.savefig(path, dpi=_DPI)
+        figure.savefig(path, dpi=DPI)
         plt.close(figure)
 
 
 def _draw_latency(axes: Axes, trace: Trace, slo: Slo, ceiling: float) -> None:
     axes.axhspan(slo.low, min(slo.high, ceiling), color=_BAND, alpha=0.22, linewidth=0, label=f"objective {slo}")
     axes.axhline(slo.target, color=_BAND, linewidth=0.9)
-    axes.plot(trace.at_s, [min(value, ceiling) for value in trace.values], color=_FAINT, linewidth=0.6, zorder=1.5)
+    axes.plot(trace.at_s, [min(value, ceiling) for value in trace.values], color=FAINT, linewidth=0.6, zorder=1.5)
     for verdict, label, marker, colour in (
         (Verdict.MET, "hit", "o", _HIT),
         (Verdict.MISSED, "miss", "X", _MISS),
         (Verdict.UNKNOWN, "not counted", "o", "none"),
     ):
         seen = [n for n, each in enumerate(trace.verdicts) if each is verdict]
-        edge = _FAINT if verdict is Verdict.UNKNOWN else "white"
+        edge = FAINT if verdict is Verdict.UNKNOWN else "white"
         look: dict[str, Any] = {"color": colour, "edgecolors": edge, "zorder": 3}
         for inside, shape in ((True, marker), (False, "^")):
             picked = [n for n in seen if (trace.values[n] <= ceiling) is inside]
@@ -212,7 +215,7 @@ def _dress_axes(grid: Any, traces: Sequence[Trace], slo: Slo) -> None:
     load.set_xlim(-0.01 * (longest_s := max(trace.end_s for trace in traces)), longest_s)
     load.figure.align_ylabels(grid[:, 0])
     for axes in grid.flat:
-        axes.grid(axis="y", color=_FAINT, alpha=0.18, linewidth=0.6)
+        axes.grid(axis="y", color=FAINT, alpha=0.18, linewidth=0.6)
 
 
 def _tick(value: float, slo: Slo) -> str:
@@ -234,10 +237,12 @@ def _hits(trace: Trace, slo: Slo) -> str:
     metrics = SloMetrics.of([trace.values[n] for n in counted], [trace.items[n] for n in counted], slo)
     if metrics.b_slh is None or metrics.i_slh is None:
         return "no batch was counted"
-    return f"B-SLH {metrics.b_slh:.1f}%   I-SLH {metrics.i_slh:.1f}%   {len(counted)} batches"
+    met = f"{trace.met.batches} of {words.number_of(trace.met.counted, 'batch', 'batches')} met"
+    return f"{met}   B-SLH {metrics.b_slh:.1f}%   I-SLH {metrics.i_slh:.1f}%"
 
 
-def _pyplot() -> Any:
+def pyplot() -> Any:
+    """Matplotlib's pyplot, drawing into files."""
     try:
         import matplotlib
     except ModuleNotFoundError as error:

@@ -131,9 +131,17 @@ def prepare(spec: RunSpec) -> Prepared:
     return Prepared(spec, app, workload, slo, size, rows)
 
 
-def run(spec: RunSpec, out: Path, tick: Tick | None = None, stop: threading.Event | None = None) -> dict[str, Any]:
+def run(
+    spec: RunSpec,
+    out: Path,
+    tick: Tick | None = None,
+    stop: threading.Event | None = None,
+    *,
+    warm_up: bool = True,
+) -> dict[str, Any]:
     """Run a spec; leaves `journal.jsonl`, `summary.json` and the output in `out`, and returns the summary.
 
+    `warm_up` runs the pipeline for a few seconds first; whoever has just done so in the same session leaves it out.
     Setting `stop` ends the run; the batch in flight is given up and does not count, and the summary is written all the
     same. What an earlier run left in `out` is removed; a folder that holds anything else is refused.
     """
@@ -150,8 +158,9 @@ def run(spec: RunSpec, out: Path, tick: Tick | None = None, stop: threading.Even
 
     tell("starting Spark")
     with session(spec.master) as spark:
-        tell("warming up")
-        _warm_up(spark, prepared, out, stop)
+        if warm_up:
+            tell("warming up")
+            _warm_up(spark, prepared, out, stop)
         if not stop.is_set():
             reached = _run_query(spark, prepared, out, journal, stop, tell)
     tell("checking output", reached.items)
@@ -248,11 +257,18 @@ def _start(spark: SparkSession, prepared: Prepared, out: Path) -> StreamingQuery
 
 def _warm_up(spark: SparkSession, prepared: Prepared, out: Path, stop: threading.Event) -> None:
     """The same pipeline over the first items, into the bin: workers, kernels and the JVM's compiler get warm."""
-    from penstock.spark.source import read_workload
-
     items = min(WARM_UP_ITEMS, prepared.workload.items or WARM_UP_ITEMS)
     workload = replace(prepared.workload, items=items, arrivals=Saturated())
-    df = read_workload(spark, workload, max_rows=max(items // 8, 1), partitions=prepared.spec.partitions).load()
+    trial(spark, prepared, workload, max(items // 8, 1), out, stop)
+
+
+def trial(
+    spark: SparkSession, prepared: Prepared, workload: Workload, rows: int, out: Path, stop: threading.Event
+) -> list[tuple[int, float]]:
+    """The app's pipeline over a workload in batches of so many rows, into the bin: items and seconds of each batch."""
+    from penstock.spark.source import read_workload
+
+    df = read_workload(spark, workload, max_rows=rows, partitions=prepared.spec.partitions).load()
     folder = out / "warm-up"
     writer = prepared.app.sink(prepared.app.pipeline(df), folder / "output")
     query = writer.option("checkpointLocation", str(folder / "checkpoint")).trigger(availableNow=True).start()
@@ -264,6 +280,8 @@ def _warm_up(spark: SparkSession, prepared: Prepared, out: Path, stop: threading
     if not stop.is_set():
         _raise_failure(query, out)
     shutil.rmtree(folder, ignore_errors=True)
+    batches = [(progress["numInputRows"], progress["batchDuration"] / 1e3) for progress in query.recentProgress]
+    return [(items, took_s) for items, took_s in batches if items]
 
 
 def _interval_ms(spec: RunSpec) -> int | None:

@@ -7,7 +7,7 @@ import math
 from penstock.bench.run import RunState
 from penstock.journal import Follower, Record
 from penstock.journal.records import to_decision, to_sample
-from penstock.metrics import SloMetrics
+from penstock.metrics import Met, SloMetrics
 from penstock.sample import BatchSample, Decision
 from penstock.slo import Slo, Verdict
 from penstock.units import format_count
@@ -62,14 +62,10 @@ class Board:
         return SloMetrics.of(values, [sample.items for sample in counted], self.slo)
 
     def hits_line(self) -> str:
-        """B-SLH and I-SLH in one line; of two objectives those of the first, and the batches that met both."""
-        metrics = self.metrics()
-        line = f"B-SLH {percent(metrics.b_slh)}   I-SLH {percent(metrics.i_slh)}"
-        if self.slo.also is None:
-            return line
-        verdicts = [self.slo.verdict(sample) for sample in self.samples]
-        counted = len(verdicts) - verdicts.count(Verdict.UNKNOWN)
-        return f"{line}   both {percent(100 * verdicts.count(Verdict.MET) / counted if counted else None)}"
+        """How many batches met the objective so far, then the hits of the thesis; of two objectives, of the first."""
+        met, metrics = Met.of(self.samples, self.slo), self.metrics()
+        hits = f"B-SLH {percent(metrics.b_slh)}   I-SLH {percent(metrics.i_slh)}"
+        return f"{met.batches} of {met.counted} met   {hits}"
 
 
 def percent(value: float | None) -> str:

@@ -1,4 +1,4 @@
-"""The commands that run something: `run` and `demo`."""
+"""The command `run`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
-from penstock.bench import demo as demonstration
 from penstock.bench import picture
 from penstock.bench.run import RunSpec, RunState, Tick, prepare, run
 from penstock.cli.tables import console_here, summary_table
@@ -95,8 +94,8 @@ def run_command(
             console.print(said, markup=False, highlight=False, soft_wrap=True)
         kept = [out / "journal.jsonl", out / "summary.json"] if out else []
         # Stopped before its first batch, a run has no journal and no picture.
-        _print_paths(console, [path for path in (*kept, *([png] if png else [])) if path.exists()])
-    _exit_as([summary], summary["interrupted"])
+        print_paths(console, [path for path in (*kept, *([png] if png else [])) if path.exists()])
+    exit_as([summary], summary["interrupted"])
 
 
 def _run(spec: RunSpec, folder: Path, png: Path | None, as_json: bool) -> dict[str, Any]:
@@ -112,23 +111,6 @@ def _run(spec: RunSpec, folder: Path, png: Path | None, as_json: bool) -> dict[s
     if png is not None and summary["batches"]:
         picture.draw(read(folder / "journal.jsonl"), Slo.parse(spec.slo), png)
     return summary
-
-
-def demo_command(
-    out: Annotated[Path, typer.Option(metavar="DIR", help="Where journals, summaries, pictures and report go.")] = Path(
-        "demo"
-    ),
-) -> None:
-    """Run the same stream with an adaptive and a fixed batch size, and show both; takes two to three minutes."""
-    console = console_here()
-    found = demonstration.demonstrate(out, lambda spec, job: watch_on(console, spec, job))
-    console.print()
-    console.print(summary_table(found.summaries))
-    _print_paths(console, found.pictures)
-    if found.report is not None:
-        console.print("\nOpen the report in a browser:")
-        _print_paths(console, [found.report])
-    _exit_as(found.summaries, found.stopped)
 
 
 def parse_settings(texts: Sequence[str]) -> dict[str, str]:
@@ -165,12 +147,14 @@ def watch_on(console: Console, spec: RunSpec, job: Job[dict[str, Any]]) -> dict[
         return watch(quiet, view_of(spec, console))
 
 
-def _print_paths(console: Console, paths: Sequence[Path]) -> None:
+def print_paths(console: Console, paths: Sequence[Path]) -> None:
+    """One path a line, whole, so that it can be copied."""
     for path in paths:
         console.print(str(path), markup=False, highlight=False, soft_wrap=True)
 
 
-def _exit_as(summaries: Sequence[dict[str, Any]], stopped: bool) -> None:
+def exit_as(summaries: Sequence[dict[str, Any]], stopped: bool) -> None:
+    """Leave with the code of what happened: cut short by the user, wrong output, or all well."""
     if stopped:
         raise typer.Exit(INTERRUPTED)
     if any(summary["digest_ok"] is False for summary in summaries):

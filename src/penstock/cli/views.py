@@ -56,7 +56,7 @@ def title_of(spec: RunSpec, slo: Slo) -> str:
     'military  small  predictive  1 s ± 10%'
     """
     settings = " ".join(f"{key}={value}" for key, value in spec.settings.items())
-    return "  ".join(filter(None, (spec.app, spec.size_class, spec.controller, settings, str(slo))))
+    return "  ".join(filter(None, (spec.app, spec.size_class, spec.label or spec.controller, settings, str(slo))))
 
 
 class SilentView:
@@ -99,7 +99,7 @@ class LineView(SilentView):
 
     def _details(self, state: RunState) -> str:
         if not state.items_done:
-            return ""
+            return ", no batch has ended yet" if state.phase == "running" else ""
         if state.phase != "running" or not self._board.samples:
             return f", {share_line(state)}"
         last, slo = self._board.samples[-1], self._board.slo

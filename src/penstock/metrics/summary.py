@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from penstock.metrics.hits import Numbers, SloMetrics, hits
+from penstock.metrics.met import Met
 from penstock.sample import BatchSample, Status
 from penstock.slo import Metric, Slo, Verdict
 
@@ -80,6 +81,9 @@ def throughput_per_s(samples: Iterable[BatchSample]) -> float | None:
 def summarise(samples: Iterable[BatchSample], slo: Slo, tolerances: Sequence[float] = TOLERANCES) -> dict[str, Any]:
     """Everything a report says about a run, with no NaN in it.
 
+    `met_percent` is what people ask for first: the batches that met the objective, one that was early with nothing left
+    to take among them; `met` has it in numbers. `b_slh` and its kin are as the thesis defines them.
+
     Only batches with a verdict count in the metrics; the others are counted under `ignored`, by status, or as
     "unmeasured" where the SLO's measure is not known. `latency_s` (the latency that the SLO names; processing for a
     throughput) is weighted by items, as it is items that wait; `batch_latency_s` counts every batch once.
@@ -91,6 +95,8 @@ def summarise(samples: Iterable[BatchSample], slo: Slo, tolerances: Sequence[flo
     >>> summary = summarise(run, Slo.parse("1 s ± 10%"))
     >>> round(summary["b_slh"], 1), summary["at"]["20%"]["b_slh"], summary["latency_s"]["p50"]
     (66.7, 100.0, 1.1)
+    >>> summarise([BatchSample(0, 10, 10, processing_s=0.6, backlog=0)], Slo.parse("1 s ± 10%"))["met"]
+    {'batches': 1, 'counted': 1, 'early': 1}
     >>> summarise(run, Slo.parse("p50 <= 1.1 s"))["percentile"]
     {'name': 'p50', 'value_s': 1.1, 'kept': True}
     >>> summarise(run, Slo.parse("1 s ± 10% & >= 10/s"))["also"]["both"]
@@ -109,8 +115,11 @@ def summarise(samples: Iterable[BatchSample], slo: Slo, tolerances: Sequence[flo
     verdicts[Verdict.UNKNOWN] = len(everything) - verdicts.total()
     latencies = [sample.end_to_end_s if slo.metric is Metric.END_TO_END else sample.processing_s for sample in usable]
     throughput = throughput_per_s(everything)
+    met = Met.of(usable, slo)
     return {
         "slo": str(slo),
+        "met_percent": met.percent,
+        "met": asdict(met),
         **counted.block(slo),
         "percentile": _bounded(counted.values, slo),
         "also": None if slo.also is None else _also(usable, slo, slo.also),

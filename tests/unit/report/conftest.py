@@ -15,7 +15,7 @@ from penstock.bench.report.write import write_report
 from penstock.journal import Journal
 from penstock.sample import BatchSample, Decision, Status
 
-VOID = {"meta", "input", "br"}
+VOID = {"meta", "input", "br", "img"}
 PLOTLY = "/* the script that draws */"
 LATENCIES_S = [0.4, 1.0, 1.05, 1.5, 0.95, 1.0, 1.02, 9.0]
 HEADER = {"slo": "1 s ± 10%", "controller": "pmbaf", "unit": "rows"}

@@ -1,20 +1,16 @@
-"""The command `report`, and the report at the end of the demonstration."""
+"""The command `report`."""
 
 from __future__ import annotations
 
 import re
 import sys
-import threading
 from collections.abc import Callable
-from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from penstock.bench import demo
 from penstock.bench.report.write import write_report
-from penstock.bench.run import RunSpec, Tick
 from penstock.cli import main as cli
 from penstock.errors import MissingExtraError
 from penstock.sample import BatchSample
@@ -75,28 +71,3 @@ def test_missing_plotly_names_the_extra(folder: Path, monkeypatch: pytest.Monkey
     monkeypatch.setitem(sys.modules, "plotly", None)
     with pytest.raises(MissingExtraError, match=re.escape("pip install 'penstock-spark[report]'")):
         write_report(folder)
-
-
-def test_the_demonstration_ends_with_the_report_of_the_adaptive_run(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, samples: list[BatchSample], journal_in: Written, outline: Read
-) -> None:
-    def run(spec: RunSpec, out: Path, tick: Tick, stop: threading.Event) -> dict[str, Any]:
-        journal_in(out, samples, header={"slo": spec.slo, "controller": spec.controller})
-        return {"interrupted": False, "items": 800, "batches": 8}
-
-    monkeypatch.setattr(demo, "run", run)
-    for drawing in ("check", "draw", "draw_pair"):
-        monkeypatch.setattr(demo, drawing, lambda *given: None)
-    monkeypatch.setattr(demo, "session", lambda master: nullcontext())
-    found = demo.demonstrate(tmp_path, lambda spec, job: job(lambda state: None, threading.Event()))
-    assert found.report == tmp_path / "adaptive.html"
-    assert demo.SPEC.controller in outline(found.report).texts
-
-
-def test_the_demonstration_asks_for_plotly_before_it_runs_anything(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    pytest.importorskip("matplotlib")
-    monkeypatch.setitem(sys.modules, "plotly", None)
-    with pytest.raises(MissingExtraError, match="plotly"):
-        demo.demonstrate(tmp_path, lambda spec, job: pytest.fail("a run was spent"))

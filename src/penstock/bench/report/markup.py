@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 from collections.abc import Iterable, Sequence
 
-_VOID = {"input", "meta"}
+_VOID = {"img", "input", "meta"}
 
 
 class Html(str):

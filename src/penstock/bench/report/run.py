@@ -7,6 +7,7 @@ from penstock.bench.report.page import Number, Page
 from penstock.bench.report.run_data import Run
 from penstock.bench.report.run_sections import sections
 from penstock.bench.report.run_words import sentences
+from penstock.slo import Kind
 
 _DIGEST = {
     "True": ("correct", "digest of the whole output"),
@@ -37,12 +38,11 @@ def _numbers(run: Run) -> list[Number]:
     ignored = sum(metrics["ignored"].values())
     counted = f"{ignored:,} more not counted" if ignored else "all counted"
     value, meaning = _DIGEST.get(str(run.extra.get("digest_ok")), _DIGEST["None"])
-    met = "the objective" if run.slo.also is None else "the first objective"
+    first = "" if run.slo.also is None else " first"
+    band = "band; too fast is a miss" if run.slo.kind is Kind.HOLD else "bound"
     return [
-        Number("I-SLH", words.percent(metrics["i_slh"]), f"items in batches that met {met}", strong=True),
-        Number("B-SLH", words.percent(metrics["b_slh"]), f"batches that met {met}"),
-        Number("MAD-D", words.percent(metrics["mad_d"]), "mean distance from the target"),
-        Number("SD-D", words.percent(metrics["sd_d"]), "root mean square distance"),
+        Number("met", words.percent(metrics["met_percent"]), "batches that met the objective", strong=True),
+        Number("longest batch", words.duration(metrics["batch_latency_s"]["max"]), "of those that count"),
         *_asked(run),
         Number(
             "throughput",
@@ -54,6 +54,10 @@ def _numbers(run: Run) -> list[Number]:
         Number("latency p99", words.duration(latency["p99"]), "99 of 100 items"),
         Number("batches", words.count(metrics["batches"]), f"{words.short(metrics['items'])} items; {counted}"),
         Number("output", value, meaning),
+        Number("B-SLH", words.percent(metrics["b_slh"]), f"batches within the{first} {band}"),
+        Number("I-SLH", words.percent(metrics["i_slh"]), "items in such batches"),
+        Number("MAD-D", words.percent(metrics["mad_d"]), "mean distance from the target"),
+        Number("SD-D", words.percent(metrics["sd_d"]), "root mean square distance"),
     ]
 
 

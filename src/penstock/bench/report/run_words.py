@@ -19,14 +19,12 @@ def sentences(slo: Slo, batches: Sequence[Batch], metrics: Mapping[str, Any]) ->
         return [
             f"No batch of this run can be counted: {words.number_of(len(batches), 'batch', 'batches')} in the journal."
         ]
-    met = sum(slo.holds(batch.value or 0.0) for batch in counted)
-    which = "the objective" if slo.also is None else "the first objective"
     what = "throughput" if slo.metric is Metric.THROUGHPUT else "latency"
-    first = (
+    items = (
         f"{words.percent(metrics['i_slh'])} of {words.short(metrics['items'])} items were in batches with a {what} "
-        f"{words.band(slo)}: {met:,} of {words.number_of(len(counted), 'batch', 'batches')} met {which}"
+        f"{words.band(slo)}{_misses(slo, counted)}."
     )
-    return [f"{first}{_misses(slo, counted)}.", *_asked(slo, metrics), *_more(slo, counted, metrics)]
+    return [f"{words.kept(metrics['met'], slo)}.", *_asked(slo, metrics), items, *_more(slo, counted, metrics)]
 
 
 def _asked(slo: Slo, metrics: Mapping[str, Any]) -> list[str]:
@@ -59,11 +57,11 @@ def _misses(slo: Slo, counted: Sequence[Batch]) -> str:
     low = len(missed) - high
     sides = ("too much", "too little") if slo.metric is Metric.THROUGHPUT else ("too slow", "too fast")
     told = [
-        f"{number:,} {'was' if number == 1 else 'were'} {side}"
+        f"{words.number_of(number, 'batch', 'batches')} {'was' if number == 1 else 'were'} {side}"
         for number, side in zip((high, low), sides, strict=True)
         if number
     ]
-    return ", " + " and ".join(told)
+    return "; " + " and ".join(told)
 
 
 def _more(slo: Slo, counted: Sequence[Batch], metrics: Mapping[str, Any]) -> list[str]:

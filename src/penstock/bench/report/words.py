@@ -7,7 +7,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from penstock.slo import Kind, Slo
+from penstock.slo import Kind, Metric, Slo
 from penstock.units import format_count, format_duration
 
 DASH = "–"
@@ -87,6 +87,22 @@ def band(slo: Slo) -> str:
     if slo.kind is Kind.AT_LEAST:
         return f"at least {slo.format_value(slo.low)}"
     return f"between {slo.format_value(slo.low)} and {slo.format_value(slo.high)}"
+
+
+def kept(met: Mapping[str, int], slo: Slo) -> str:
+    """The first thing that people want to know of a run, from the summary's `met`.
+
+    >>> kept({"batches": 43, "counted": 45, "early": 0}, Slo.parse("p95 <= 1 s"))
+    '43 of 45 batches took at most 1 s'
+    >>> kept({"batches": 44, "counted": 45, "early": 40}, Slo.parse("1 s ± 10%"))
+    '44 of 45 batches met 1 s ± 10%; 40 of them were faster, with nothing left to take'
+    """
+    batches = f"{met['batches']:,} of {number_of(met['counted'], 'batch', 'batches')}"
+    if slo.also is not None or met["early"]:
+        early = f"; {met['early']:,} of them were faster, with nothing left to take" if met["early"] else ""
+        return f"{batches} met {slo}{early}"
+    verb = "had" if slo.metric is Metric.THROUGHPUT else "took"
+    return f"{batches} {verb} {band(slo)}{' end to end' if slo.metric is Metric.END_TO_END else ''}"
 
 
 def bounded(block: Mapping[str, Any] | None, slo: Slo) -> str:

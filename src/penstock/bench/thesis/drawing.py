@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from penstock.bench.picture import _BAND, _FAINT, _LOAD, _MISS, _SIZE, _STYLE, _TEXT, _pyplot
+from penstock.bench import picture
+from penstock.bench.picture import _BAND, _LOAD, _MISS, _SIZE
 from penstock.patterns.base import FloatArray
 from penstock.sim.load import Load
 from penstock.units import format_count
@@ -15,8 +16,8 @@ from penstock.units import format_count
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-TARGET, FAINT, LOAD, SIZE, SPREAD, TEXT = _BAND, _FAINT, _LOAD, _SIZE, _MISS, _TEXT
-STYLE, pyplot = _STYLE, _pyplot
+TARGET, FAINT, LOAD, SIZE, SPREAD, TEXT = _BAND, picture.FAINT, _LOAD, _SIZE, _MISS, picture.TEXT
+STYLE, pyplot = picture.STYLE, picture.pyplot
 DPI = 130
 # Okabe and Ito's colours, as in the pictures of runs.
 TITLE: dict[str, Any] = {"loc": "left", "fontweight": "bold", "fontsize": 10}

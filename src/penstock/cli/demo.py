@@ -1,0 +1,134 @@
+"""The command `demo`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from penstock.bench import demo
+from penstock.bench.demo_hold import demonstrate_hold
+from penstock.bench.demo_outcome import FIXED, NAMES, PENSTOCK, PLAIN, Outcome, notes, seconds, sentence, to_json
+from penstock.bench.run import RunSpec
+from penstock.cli.running import exit_as, print_paths, watch_on
+from penstock.cli.tables import DIGEST, console_here, measures_table, summary_table
+from penstock.cli.views import LineView
+from penstock.cli.watch import INTERRUPTED, Job, stdout_to_stderr, watch
+from penstock.errors import BadInputError
+from penstock.slo import Slo
+
+
+def demo_command(
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Where journals, summaries, picture and report go.")] = Path(
+        "demo"
+    ),
+    hold: Annotated[
+        bool, typer.Option("--hold", help="Hold 1 s ± 10% instead, adaptive beside a fixed size; two minutes.")
+    ] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print the contenders as one JSON object, nothing else.")
+    ] = False,
+) -> None:
+    """Drain a backlog three ways: plain Spark, a careful fixed size, Penstock at `p95 <= 1 s`; takes three minutes."""
+    if hold and as_json:
+        raise BadInputError("json", "--hold", "only the three contenders have a JSON form", "leave out one of the two")
+    try:
+        if hold:
+            _hold(out)
+        elif as_json:
+            _as_json(out)
+        else:
+            _race(out)
+    except KeyboardInterrupt:
+        # Between two runs, when nobody listens for it: nothing is under way, and nothing half-made was named.
+        raise typer.Exit(INTERRUPTED) from None
+
+
+def _race(out: Path) -> None:
+    console = console_here()
+    found = demo.demonstrate(out, lambda spec, job: _shown(console, spec, job))
+    if not found.stopped:
+        console.print()
+        console.print(sentence(found.outcomes), style="bold", highlight=False)
+        console.print()
+        console.print(contenders_table(found.outcomes))
+        for note in notes(found.outcomes):
+            console.print(note, style="yellow", highlight=False)
+        console.print()
+        console.print(measures_table([found.summaries[name] for name in NAMES]))
+        console.print("\nThe picture, and the report to open in a browser:")
+        print_paths(console, [path for path in (found.picture, found.report) if path])
+    exit_as(list(found.summaries.values()), found.stopped)
+
+
+def _as_json(out: Path) -> None:
+    console = Console(stderr=True)
+    with stdout_to_stderr():
+        found = demo.demonstrate(out, lambda spec, job: _lines(console, spec, job))
+    typer.echo(json.dumps(to_json(found.outcomes), ensure_ascii=False))
+    exit_as(list(found.summaries.values()), found.stopped)
+
+
+def _hold(out: Path) -> None:
+    console = console_here()
+    found = demonstrate_hold(out, lambda spec, job: watch_on(console, spec, job))
+    console.print()
+    console.print(summary_table(found.summaries))
+    print_paths(console, found.pictures)
+    if found.report is not None:
+        console.print("\nOpen the report in a browser:")
+        print_paths(console, [found.report])
+    exit_as(found.summaries, found.stopped)
+
+
+def contenders_table(outcomes: Mapping[str, Outcome]) -> Table:
+    """The three, one line each, in what people ask first."""
+    bound_s = outcomes[PLAIN].bound_s
+    plain_s = outcomes[PLAIN].drain_s
+    table = Table(box=None, pad_edge=False, padding=(0, 3, 0, 0))
+    table.add_column("")
+    for head in (f"batches within {seconds(bound_s)}", "longest batch", "drained in", "to plain", "output"):
+        table.add_column(head, justify="right")
+    for name in NAMES:
+        outcome = outcomes[name]
+        ratio = f"{outcome.drain_s / plain_s:.2f}x" if outcome.drain_s and plain_s else "-"
+        share = "" if outcome.within_percent is None else f" ({outcome.within_percent:.1f}%)"
+        table.add_row(
+            NAMES[name],
+            f"{outcome.within:,} of {outcome.batches:,}{share}",
+            seconds(outcome.longest_s),
+            seconds(outcome.drain_s),
+            ratio,
+            DIGEST[outcome.output_ok],
+        )
+    return table
+
+
+def _shown(console: Console, spec: RunSpec, job: Job[dict[str, Any]]) -> dict[str, Any]:
+    console.print(_heading(spec), style="bold", highlight=False)
+    return watch_on(console, spec, job)
+
+
+def _lines(console: Console, spec: RunSpec, job: Job[dict[str, Any]]) -> dict[str, Any]:
+    console.print(_heading(spec), highlight=False)
+    return watch(job, LineView(Slo.parse(spec.slo), console))
+
+
+def _heading(spec: RunSpec) -> str:
+    """Who comes next.
+
+    >>> _heading(demo.contender(demo.SPEC, "fixed", 1712.0))
+    'fixed size: 1,712 items a batch, chosen for the heaviest items'
+    """
+    name = spec.label or PENSTOCK
+    how = {
+        PLAIN: "no limit, so one batch of the whole backlog; no result until it ends",
+        FIXED: f"{spec.size or 0:,.0f} items a batch, chosen for the heaviest items",
+        PENSTOCK: f"told {spec.slo}",
+    }
+    return f"{NAMES[name]}: {how[name]}"

@@ -1,0 +1,48 @@
+"""The demonstration on real Spark, with items that cost little."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from penstock.bench import demo
+from penstock.bench.demo_outcome import FIXED, PENSTOCK, PLAIN, sentence
+from penstock.bench.demo_runs import Job
+from penstock.bench.run import RunSpec
+
+CHEAP = "constant:value=16"
+
+
+def test_three_drain_the_same_backlog_and_one_page_tells(spark: SparkSession, tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    pytest.importorskip("plotly")
+    phases: list[str] = []
+    sizes: dict[str | None, float | None] = {}
+
+    def watch(spec: RunSpec, job: Job) -> dict[str, Any]:
+        sizes[spec.label] = spec.size
+        return job(lambda state: phases.append(state.phase), threading.Event())
+
+    spec = replace(demo.SPEC, cost=CHEAP, check_output=False)
+    # A busy machine may cut them short, which is a result too.
+    found = demo.demonstrate(tmp_path, watch, spec, heaviest=CHEAP, limit_s=20.0)
+    assert not found.stopped
+    assert list(found.outcomes) == [PLAIN, PENSTOCK, FIXED]
+    assert phases.index("measuring the heaviest items") < phases.index("running")
+    assert (sizes[FIXED] or 0) >= 1
+    plain, ours = found.outcomes[PLAIN], found.outcomes[PENSTOCK]
+    assert plain.batches == 1 or plain.cut_s is not None
+    assert ours.batches > 1
+    for outcome in found.outcomes.values():
+        assert outcome.done_percent == 100 or outcome.cut_s is not None
+    assert "batches took at most 1 s; plain Spark" in sentence(found.outcomes)
+    for path in (found.picture, found.report):
+        assert path is not None
+        assert path.stat().st_size > 20_000
+    assert not list(tmp_path.glob("*/warm-up")) + list(tmp_path.glob("warm-up"))
+    assert not spark.streams.active
