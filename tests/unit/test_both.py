@@ -84,7 +84,7 @@ def test_where_the_throughput_holds_anyway_the_latency_is_held_as_if_alone(name:
 @pytest.mark.parametrize("text", ["1 s ± 10% & >= 30k/s", "<= 1 s & >= 23k/s", "<= 60 s & >= 30k/s"])
 def test_a_throughput_that_no_latency_allows_gives_way_and_is_told_once(name: str, text: str) -> None:
     both, alone = Run(text, name), Run(text, name, alone=True)
-    assert both.first >= alone.first - 0.04
+    assert both.first >= alone.first - 0.05
     assert len(both.news) == 1
     assert both.news[0].startswith(f"{both.slo.also} cannot hold together with {both.slo.plain}: throughput ")
     assert "the throughput gives way" in both.news[0]

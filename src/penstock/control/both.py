@@ -182,7 +182,7 @@ class Both(Wrapper):
         return f"{_told(throughput, fast)} at {_told(latency, slow)}"
 
 
-def objective_inside(slo: Slo) -> Slo:
+def objective_inside(slo: Slo, keeps_percentile: bool = False) -> Slo:
     """What the controller inside holds: the first objective, or the aim of a lower bound.
 
     Above a lower bound some controllers rest, and the second could not make them smaller.
@@ -190,6 +190,8 @@ def objective_inside(slo: Slo) -> Slo:
     >>> str(objective_inside(Slo.parse(">= 18k/s & <= 1 s"))), str(objective_inside(Slo.parse("<= 1 s & >= 18k/s")))
     ('20k/s ± 10%', '<= 1 s')
     """
+    if keeps_percentile:
+        return replace(slo, also=None)
     if slo.also is None or slo.kind is not Kind.AT_LEAST:
         return slo.plain
     return replace(slo.plain, target=slo.aim, kind=Kind.HOLD)

@@ -11,9 +11,8 @@ _FIRST_NOISE = 0.1
 # Larger batches are tried in these steps, until one takes surely longer: by this factor, and by so many deviations.
 _STEP = 4.0
 _LONGER, _SURELY = math.log(1.5), 2.0
-# If that one takes half as long again, so many times fewer items take hardly longer than one; a quarter of them not at
-# all, which is for batches that are mostly in time.
-_BACK, _WHERE_IN_TIME = 16.0, 4.0
+# If that one takes half as long again, so many times fewer items take hardly longer than one.
+_BACK = 16.0
 # A size that no batch reaches, since there is not as much or a bound is below it, is given up after so many; what they
 # had was too much if they took longer than usual by this.
 _HELD, _RATHER_LONGER = 24, math.log(1.1)
@@ -29,23 +28,22 @@ class Floor:
     has small batches for ever. And where the fixed time is beyond the objective, small batches do not help. So once in
     a while, each batch has four times the items of the last, until one takes half as long again as was usual:
 
-        size = items of that one / 16,   where usual batches are in time: / 64
+        size = items of that one / 16
 
-    Without noise, the time of such a batch is within 3% to 12% (1% to 3%) of that of the smallest; noise ends a trial
-    sooner or later.
+    Without noise, the time of such a batch is within 3% to 12% of that of the smallest; noise ends a trial sooner or
+    later.
 
     >>> floor = Floor(size=1.0)
     >>> for _ in range(40):
-    ...     known = floor.learn(floor.size, 1.5 + 0.001 * floor.size, in_time=False)
+    ...     known = floor.learn(floor.size, 1.5 + 0.001 * floor.size)
     >>> known, floor.size
     (True, 64.0)
     """
 
     def __init__(self, size: float) -> None:
         self.size = self._settled = self._smallest = max(size, 1.0)
-        # Of batches up to the settled size: the logarithm of their time, and how many of them are late.
+        # Of batches up to the settled size: the logarithm of their time.
         self._usual = self._variance = 0.0
-        self._late = 0.0
         self._seen = self._odd = 0
         self.trying = False
         """Whether the size is a trial."""
@@ -53,7 +51,7 @@ class Floor:
         self._held, self._held_size, self._held_time = 0, 0.0, 0.0
         self._rest, self._patience = _ROUND, _AGAIN
 
-    def learn(self, size: float, took: float, in_time: bool) -> bool:
+    def learn(self, size: float, took: float) -> bool:
         """One more batch; whether it is still the load that the size is for."""
         time = math.log(took)
         if self.trying and size > self.size / _ALIKE:
@@ -71,7 +69,6 @@ class Floor:
         self._odd = self._odd + 1 if off > max(_OTHER, _SURELY * math.sqrt(self._variance)) else 0
         gain = max(_GAIN, 1 / self._seen)
         self._usual += gain * off
-        self._late += gain * ((not in_time) - self._late)
         self._variance += _GAIN * (min(off * off, _OTHER**2) - self._variance)
         if self._rest <= 0 and not self.trying:
             self.trying = True
@@ -83,7 +80,7 @@ class Floor:
         if time - self._usual < max(_LONGER, _SURELY * math.sqrt(self._variance)):
             self.size *= _STEP
         else:
-            self._settle(self.size / self._back)
+            self._settle(self.size / _BACK)
 
     def _hold(self, size: float, time: float) -> None:
         """A batch that is smaller than what is tried: after some of them, that is all that can be had."""
@@ -92,11 +89,7 @@ class Floor:
         self._held_time = time if self._held == 1 else self._held_time + _GAIN * (time - self._held_time)
         if self._held >= _HELD:
             longer = self._held_time - self._usual > _RATHER_LONGER
-            self._settle(self._held_size / (self._back if longer else 1.0))
-
-    @property
-    def _back(self) -> float:
-        return _BACK * (1.0 if self._late > 0.5 else _WHERE_IN_TIME)
+            self._settle(self._held_size / (_BACK if longer else 1.0))
 
     def _settle(self, size: float) -> None:
         self.size = self._settled = max(size, self._smallest)

@@ -14,13 +14,14 @@ from penstock.control.forecast.echo import Echo
 from penstock.control.forecast.level import Level, News
 from penstock.control.forecast.overhead import Overhead
 from penstock.control.forecast.pipeline import Pipeline
+from penstock.control.margin import Margin
 from penstock.control.reading import keep, measure_name, shown, usable_value
 from penstock.control.size import check_size, clamp, format_change, format_size
 from penstock.sample import BatchSample, Decision
 from penstock.slo import Kind, Metric, Slo
 
-# How many standard deviations of noise a bound is kept away from: 95% of batches within it.
-_SPARE = 1.645
+# A batch below this part of the aim was not as large as the bound allows: that it kept it says nothing.
+_HELD_BACK = 0.5
 # A batch is at most so many times the largest of the last ones: what nobody has seen may not be as foreseen.
 _GROWTH, _RECENT = 4.0, 32
 # Lateness of samples, in batches: up to so many; how fast it is learned; no two sizes differ by more than this there.
@@ -51,8 +52,8 @@ _BEYOND_REACH = 10
 # A batch of so few items is as small as any; one of so many times what was planned is not small.
 _FEW, _NEAR = 2.5, 4.0
 # After so many more of them than others larger ones are tried; what that found is forgotten after so many that need it
-# not. A batch that is late by less than this is nearly in time.
-_UNVARIED, _MOST_UNUSED, _NEARLY = 10, 40, 1.1
+# not.
+_UNVARIED, _MOST_UNUSED = 10, 40
 _ELSEWHERE = 1.5
 _TIMES_S = (1e-9, 1e12)
 # Beyond these nothing can be computed.
@@ -68,7 +69,8 @@ class Predictive:
 
     where item' is the forecast for the batch that will be admitted: by the level of the load, its trend and, where the
     load comes back at regular intervals, its cycle (`penstock.control.forecast`). The goal is the target; for a bound
-    on processing, so far below it that 19 batches in 20 keep it. Under a bound no batch grows once its fixed part is 5%
+    on processing, so far below it that 19 batches in 20 keep it, or the share that a percentile names
+    (`penstock.control.margin`). Under a bound no batch grows once its fixed part is 5%
     of its time: beyond that, latency grows and throughput does not. Where batches of one or two items would be called
     for, or take longer than the objective whatever their size, they have as many items as cost hardly any time
     (`penstock.control.floor`). A size is at most four times the largest of the last 32 batches, unless the load is back
@@ -95,6 +97,8 @@ class Predictive:
     """
 
     live_defaults: ClassVar[Mapping[str, object]] = {}
+    keeps_percentiles: ClassVar[frozenset[Metric]] = frozenset({Metric.PROCESSING})
+    """Of these measures it keeps a percentile by a margin of its own: no wrapper adds another."""
 
     def __init__(
         self,
@@ -110,6 +114,7 @@ class Predictive:
         self._size = self._before = check_size("size", size)
         self._moved = self._raised = False
         self._overhead: Overhead | None = None
+        self._margin = Margin(slo)
         self._level = Level(trends, recall, changes)
         self._cycle = Cycle()
         self._echo = Echo()
@@ -156,6 +161,8 @@ class Predictive:
         value = usable_value(self.slo, sample)
         if value is None:
             return keep(self.size, sample)
+        if self.slo.metric is Metric.PROCESSING and value > _HELD_BACK * self.slo.aim:
+            self._margin.learn(value)
         if self._pipeline is not None and self._pipeline.depth:
             return self._in_pipeline(self._pipeline, sample, value)
         rate = self.slo.metric is Metric.THROUGHPUT
@@ -252,7 +259,7 @@ class Predictive:
             goal = max(goal - self._waited_s, _LEAST_SHARE * goal)
         if self.slo.kind is Kind.AT_MOST and pipeline.lines.started:
             noise = pipeline.lines.noise
-            goal = min(goal, self.slo.target * math.exp(-_SPARE * noise))
+            goal = min(goal, self._margin.goal(noise))
             if pipeline.overhead.varied >= _FIRST and pipeline.overhead.fixed + pipeline.overhead.extra > 0:
                 beside = pipeline.overhead.most(pipeline.lines.item(0.0), noise)
                 most = max(beside * (1 / _ENOUGH - 1), self._size)
@@ -275,7 +282,7 @@ class Predictive:
             self._unused = self._unused + 1 if planned > max(self._floor.size, _FEW) else 0
             # What waited has waited, whatever the size.
             took_s = clamp(sample.processing_s, *_TIMES_S)
-            known = self._floor.learn(sample.size, took_s, in_time=value <= _NEARLY * self.slo.high)
+            known = self._floor.learn(sample.size, took_s)
             if not known or self._unused >= _MOST_UNUSED:
                 self._floor, self._unvaried, self._unused = None, 0, 0
         elif self._unvaried >= _UNVARIED:
@@ -312,7 +319,7 @@ class Predictive:
         # End to end, a smaller batch has no smaller wait behind a backlog, and what may wait has a margin of its own.
         if self.slo.kind is Kind.AT_MOST and self.slo.metric is Metric.PROCESSING:
             share = clamp(1 - fixed / goal, 0.0, 1.0)
-            goal = min(goal, self.slo.target * math.exp(-_SPARE * self._level.spread(share)))
+            goal = min(goal, self._margin.goal(self._level.spread(share)))
             care = 0.0
         solved = self._level.size_for(goal, fixed, self._lag)
         work = max(goal - fixed, _LEAST_SHARE * goal)

@@ -102,13 +102,14 @@ def create(
     own = {key: value for key, value in settings.items() if key not in COMMON}
     factory = typing.cast("typing.Callable[..., Controller]", cls)
     # A controller and the wrappers of its settings know one aim; what more there is to the objective goes around them.
-    inside = objective_inside(slo)
+    keeps = slo.share is not None and slo.metric in getattr(cls, "keeps_percentiles", ())
+    inside = objective_inside(slo, keeps)
     checked = _checked(name, cls, own)
     with blaming(name):
         controller = factory(inside, size, **checked)
     common = {key: value for key, value in settings.items() if key in COMMON}
     controller = _wrapped(controller, inside, common, live)
-    if slo.share is not None:
+    if slo.share is not None and not keeps:
         controller = Percentile(controller, slo)
     return controller if slo.also is None else Both(controller, slo)
 

@@ -121,8 +121,12 @@ class Level:
         return sqrt(self._variances[self._best])
 
     def spread(self, share: float) -> float:
-        """The standard deviation of a forecast, as a share of the value, of which a `share` is the items'."""
-        return sqrt(self._variances[self._best] + share * share * self._doubts[self._best])
+        """The standard deviation of a forecast, as a share of the value, of which a `share` is the items'.
+
+        By noise, by what is not known of the level, and by how far it moves until then.
+        """
+        moves = self.views[self._best].moves
+        return sqrt(self._variances[self._best] + share * share * (self._doubts[self._best] + moves * moves))
 
     @property
     def doubt(self) -> float:
