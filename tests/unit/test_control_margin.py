@@ -72,9 +72,7 @@ def test_a_controller_that_keeps_percentiles_itself_gets_no_second_margin() -> N
 
 
 def runs(plant: str, slo: str, seeds: int, controller: str = "predictive", size: float = 1000.0) -> list[SimRun]:
-    specs = (
-        SimSpec(plant, controller, slo=slo, items=ITEMS, cost=COST, size=size, seed=seed) for seed in range(seeds)
-    )
+    specs = (SimSpec(plant, controller, slo=slo, items=ITEMS, cost=COST, size=size, seed=seed) for seed in range(seeds))
     return [simulate(spec) for spec in specs]
 
 

@@ -236,7 +236,7 @@ def test_the_picture_has_all_that_there_is(
 def test_the_careful_size_survives_times_that_make_no_sense() -> None:
     faster = CarefulSize.of([(500, 0.9), (1500, 0.6)], bound_s=1.0)
     assert (faster.size, faster.batch_s) == (2000.0, 0.0)
-    assert CarefulSize.of([(500, 2.0), (1500, 2.1)], bound_s=1.0).size == 1.0
+    assert CarefulSize.of([(500, 2.0), (1500, 2.1)], bound_s=1.0).size == 100.0
 
 
 def test_hold_runs_both_and_draws_both(fake: FakeRuns, capfd: pytest.CaptureFixture[str], tmp_path: Path) -> None:
