@@ -18,7 +18,7 @@ class Fixed(BaseController):
     'latency 4 s is over 1.1 s: size stays at 500'
     """
 
-    live_defaults: ClassVar[Mapping[str, object]] = {"wait": False}
+    live_defaults: ClassVar[Mapping[str, object]] = {}
 
     def plan(self, ratio: float) -> float:
         """The size in force."""

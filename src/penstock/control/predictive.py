@@ -181,6 +181,7 @@ class Predictive:
         fixed = self._overhead.fixed
         if self._moved:
             self._level.start_over()
+            self._margin = Margin(self.slo)
             self._moved = False
         news = self._level.learn(sample.size, took, fixed)
         if self.cycles and not rate:

@@ -15,10 +15,10 @@ from penstock.control.percentile import Percentile
 from penstock.control.protocol import Controller
 from penstock.control.rampup import RampUp
 from penstock.control.size import LARGEST, SMALLEST
-from penstock.control.waiting import DEFAULT_PAYS, Waiting, may_wait
+from penstock.control.waiting import DEFAULT_PAYS, Waiting
 from penstock.control.wrappers import Bounded, Filled, Sampled, Slewed
 from penstock.errors import BadInputError, PenstockError
-from penstock.slo import Metric, Slo
+from penstock.slo import Kind, Metric, Slo
 
 GROUP = "penstock.controllers"
 DEFAULT = "predictive"
@@ -80,11 +80,11 @@ def create(
     """A controller by name, in the wrappers that its settings ask for. Values may be text, as on a command line.
 
     `live` is for a running query, where a batch has thousands of rows and data may be scarce: the controller's
-    `live_defaults` (steps in percent, ramp-up) stand in for settings that are not given, nothing grows on batches
-    that the source could not fill, and no backlog makes batches smaller.
+    `live_defaults` (steps in percent, ramp-up) stand in for settings that are not given, batches that the
+    source could not fill leave the limit as it is, and no backlog makes batches smaller.
 
-    `waits` says whether the gate can wait for more. Where it can, a live query under an end-to-end bound does, unless
-    `wait` is set to false; where it cannot, nobody may ask for it; None is for a gate that nobody knows yet.
+    `waits` says whether the gate can wait for more, as the setting `wait` asks; where it cannot, nobody may ask for it;
+    None is for a gate that nobody knows yet.
 
     Around all of it goes what a percentile or a second objective asks for.
 
@@ -95,8 +95,7 @@ def create(
     cls = load(name)
     _check_waiting(name, cls, waits, settings)
     if live:
-        waiting = {"wait": True} if waits and may_wait(slo) and not _decides_waiting(cls) else {}
-        settings = {**waiting, **getattr(cls, "live_defaults", {}), **settings}
+        settings = {**getattr(cls, "live_defaults", {}), **settings}
     own = {key: value for key, value in settings.items() if key not in COMMON}
     factory = typing.cast("typing.Callable[..., Controller]", cls)
     # A controller and the wrappers of its settings know one aim; what more there is to the objective goes around them.
@@ -197,7 +196,7 @@ def _wrapped(controller: Controller, slo: Slo, settings: Mapping[str, object], l
     if to_bool("warm_up", settings.get("warm_up", False)):
         controller = RampUp(controller, slo)
     if live:
-        controller = Filled(controller)
+        controller = Filled(controller, slo)
     if "slew" in settings:
         slew = settings["slew"]
         controller = Slewed(controller, slew if isinstance(slew, str) else to_count("slew", slew))
@@ -205,7 +204,7 @@ def _wrapped(controller: Controller, slo: Slo, settings: Mapping[str, object], l
         least = to_count("min_size", settings.get("min_size", SMALLEST))
         most = to_count("max_size", settings.get("max_size", LARGEST))
         controller = Bounded(controller, least, most)
-    if live and slo.metric is Metric.END_TO_END:
+    if live and (slo.metric is Metric.END_TO_END or slo.kind is Kind.AT_LEAST):
         controller = Draining(controller)
     if to_bool("wait", settings.get("wait", False)):
         controller = Waiting(controller, slo, to_count("pays", settings.get("pays", DEFAULT_PAYS)))

@@ -20,6 +20,8 @@ from penstock.units import parse_count, parse_percent
 
 # A batch in bytes or cost is full up to an item.
 _FULL = 0.99
+# A batch may take so many times the objective by a stall of the machine; so many in a row are no stall.
+_STALL, _IN_A_ROW = 2.0, 3
 
 
 class Wrapper:
@@ -131,23 +133,40 @@ class Sampled(Wrapper):
 
 
 class Filled(Wrapper):
-    """Refuses to grow on a batch that took all there was: its latency says nothing of a larger limit.
+    """Keeps the limit on a batch that took all there was: it says nothing of a larger one, and little of this one.
 
-    Without it a quiet hour raises the limit without bound, and the next burst comes through in one batch.
+    Such a batch does not grow the limit: a quiet hour would raise it without bound, and the next burst come through in
+    one batch. Nor does it shrink the limit where it met the objective: a small batch is mostly fixed time and noise,
+    and would make items look heavy, until a trickle is cut with a backlog left. One that misses by up to a factor of
+    two may be a stall, and shrinks it only as the third in a row.
 
     >>> from penstock.control.faf import Faf
-    >>> controller = Filled(Faf(Slo.parse("1 s ± 10%"), size=100))
+    >>> slo = Slo.parse("1 s ± 10%")
+    >>> controller = Filled(Faf(slo, size=100), slo)
     >>> controller.decide(BatchSample(batch_id=0, size=30, items=30, processing_s=0.3, backlog=0)).reason
     'latency 300 ms is under 900 ms: +10% to 110; but the batch took all there was: stays at 100'
     """
 
+    def __init__(self, inner: Controller, slo: Slo) -> None:
+        super().__init__(inner)
+        self.slo = slo
+        self._misses = 0
+
     def decide(self, sample: BatchSample) -> Decision:
-        """The inner decision, unless it grows on a batch that its limit did not hold back."""
+        """The inner decision, or the limit as it was where the batch does not test it."""
         before = self.size
         decision = self.inner.decide(sample)
-        if took_all(sample, before) and decision.size > before:
-            return self._correct(decision, before, "but the batch took all there was: stays at")
-        return decision
+        value = usable_value(self.slo, sample)
+        if value is None:
+            return decision
+        self._misses = self._misses + 1 if value > self.slo.high else 0
+        if not took_all(sample, before) or (decision.size < before and self._too_long(value)):
+            return decision
+        return self._correct(decision, before, "but the batch took all there was: stays at")
+
+    def _too_long(self, value: float) -> bool:
+        """Whether the batch was longer than a stall explains."""
+        return value > _STALL * self.slo.high or self._misses >= _IN_A_ROW
 
     def admit(self, at_s: float, waiting: float, idle: bool) -> Decision | None:
         """The inner answer as a batch is admitted: there it is known how much waits."""
