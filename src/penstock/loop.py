@@ -11,6 +11,7 @@ from penstock.clock import Clock, SystemClock
 from penstock.control.deadline import Deadline
 from penstock.control.guard import LagGuard
 from penstock.control.protocol import Controller, news_of
+from penstock.control.reach import Reach
 from penstock.journal import Journal
 from penstock.sample import BatchSample, Decision, Status
 from penstock.slo import Slo
@@ -84,6 +85,7 @@ class Loop:
         self._news: str | None = None
         self._told_id = -1
         self._faults = _Faults()
+        self._reach = Reach(slo)
         # When each limit came into force, and the batch on which it was decided; None for the user's own.
         self._in_force: deque[tuple[float, int | None]] = deque(maxlen=_REMEMBERED_LIMITS)
 
@@ -123,6 +125,8 @@ class Loop:
             self._last_batch_id = sample.batch_id
             self._before = self._controller
             self._decision_before = self.decision
+        if sample.confirmed:
+            self._tell("objective", self._reach.see(sample))
         taught = sample.usable and self.slo.measure(sample) is not None
         decision = self._decide(sample) if taught else None
         if decision is None:

@@ -9,6 +9,7 @@ import pytest
 from penstock.control.both import Both
 from penstock.control.faf import Faf
 from penstock.control.fixed import Fixed
+from penstock.control.protocol import news_of
 from penstock.control.registry import create
 from penstock.errors import BadInputError
 from penstock.sample import BatchSample, Decision, Status
@@ -38,7 +39,7 @@ class Run:
     def go(self, batches: int) -> None:
         for sample, _ in closed_loop(self.controller, self.plant, batches):
             self.batches.append(sample)
-            if isinstance(self.controller, Both) and (news := self.controller.news()):
+            if news := news_of(self.controller):
                 self.news.append(news)
 
     def share(self, slo: Slo) -> float:

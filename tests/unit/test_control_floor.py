@@ -9,6 +9,7 @@ import pytest
 
 from penstock.control import registry
 from penstock.control.predictive import Predictive
+from penstock.control.reach import Reach
 from penstock.sample import BatchSample
 from penstock.slo import Slo
 
@@ -76,13 +77,13 @@ def test_a_stream_that_was_quiet_comes_back_within_the_objective() -> None:
 
 @pytest.mark.parametrize("fixed_s", [0.5, 3.0])
 def test_who_only_observes_large_batches_says_nothing_about_small_ones(fixed_s: float) -> None:
-    controller, source = Predictive(SLO, 10_000), random.Random(6)
+    controller, reach, source = Predictive(SLO, 10_000), Reach(SLO), random.Random(6)
     for number in range(60):
         controller.size = 10_000.0
         took_s = (fixed_s + 10_000 * 2e-4) * math.exp(source.gauss(0.0, 0.05))
-        decision = controller.decide(BatchSample(number, 10_000, 10_000, took_s))
-        assert decision.size < 10_000
-        assert controller.news() is None
+        sample = BatchSample(number, 10_000, 10_000, took_s)
+        assert controller.decide(sample).size < 10_000
+        assert reach.see(sample) is None
 
 
 def test_sizes_that_somebody_else_has_raised_are_no_floor() -> None:
@@ -93,5 +94,4 @@ def test_sizes_that_somebody_else_has_raised_are_no_floor() -> None:
         controller.decide(BatchSample(number, size, size, took_s))
         if 20 <= number < 50:
             controller.size = 5000.0
-        assert controller.news() is None
     assert SLO.holds(took_s)

@@ -15,6 +15,7 @@ from penstock.control.forecast.echo import Echo
 from penstock.control.forecast.level import Level, News
 from penstock.control.forecast.overhead import Overhead
 from penstock.control.predictive import Predictive
+from penstock.control.reach import Reach
 from penstock.sample import BatchSample
 from penstock.sim.run import SimSpec, simulate
 from penstock.slo import Slo
@@ -307,13 +308,13 @@ def test_a_target_below_the_fixed_time_is_told_once_and_met_as_well_as_can_be(
     taken = []
     for seed in range(4):
         plant = LinearPlant(overhead_s=fixed_s, per_item_s=1e-3, noise=noise, seed=seed)
-        controller = Predictive(Slo.parse(text), 1000)
+        controller, reach = Predictive(Slo.parse(text), 1000), Reach(Slo.parse(text))
         told = []
         for number, (sample, _) in enumerate(closed_loop(controller, plant, 500, 0)):
-            told.append(controller.news())
+            told.append(reach.see(sample))
             taken += [sample.size] * (number >= 300)
         (news,) = (each for each in told if each)
-        assert "no size meets it" in news
+        assert "no size meets the objective" in news
     # About a tenth of the time is for items. Hardly any of them would be hardly faster, and of no use to anybody.
     assert 0.25 < sum(taken) / len(taken) / (0.1 * fixed_s / 1e-3) < 1.5
 
@@ -330,8 +331,9 @@ def test_a_batch_that_is_in_time_again_is_sized_as_ever() -> None:
 
 
 def test_a_target_within_reach_is_no_news() -> None:
-    controller = Predictive(SLO, 1000)
-    assert not any(controller.news() for _ in run(controller, lambda _: 1e-3, 80, fixed_s=0.8, noise=0.05))
+    reach = Reach(SLO)
+    samples = run(Predictive(SLO, 1000), lambda _: 1e-3, 80, fixed_s=0.8, noise=0.05)
+    assert not any(reach.see(sample) for sample in samples)
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -374,14 +376,15 @@ def test_where_one_item_is_all_a_batch_can_have_larger_ones_are_tried_seldom(ite
 
 
 def test_a_fixed_time_that_comes_later_is_told_too() -> None:
-    controller = Predictive(SLO, 1000)
+    controller, reach = Predictive(SLO, 1000), Reach(SLO)
     told = []
     for number in range(200):
         size = max(round(controller.size), 1)
-        controller.decide(BatchSample(number, size, size, (0.2 if number < 40 else 1.6) + size * 1e-3))
-        told.append(controller.news())
+        sample = BatchSample(number, size, size, (0.2 if number < 40 else 1.6) + size * 1e-3)
+        controller.decide(sample)
+        told.append(reach.see(sample))
     (text,) = (each for each in told if each)
-    assert "no size meets it" in text
+    assert "no size meets the objective" in text
 
 
 def test_a_limit_on_the_change_does_not_make_it_forget() -> None:

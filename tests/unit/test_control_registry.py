@@ -174,7 +174,7 @@ def test_a_percentile_and_a_second_objective_go_around_all_other_wrappers() -> N
     assert faf.slo == Slo.parse("<= 2 s")
 
 
-def test_below_a_percentile_end_to_end_a_live_query_waits_as_below_any_such_bound() -> None:
-    controller = registry.create("faf", Slo.parse("p99 <= 2 s end-to-end"), 100, live=True, waits=True)
+def test_below_a_percentile_end_to_end_a_live_query_may_wait_as_below_any_such_bound() -> None:
+    controller = registry.create("faf", Slo.parse("p99 <= 2 s end-to-end"), 100, live=True, waits=True, wait=True)
     assert isinstance(controller, Percentile)
     assert isinstance(controller.inner, Waiting)

@@ -140,13 +140,12 @@ def test_an_impossible_share_is_refused(pays: object) -> None:
         registry.create("pmbaf", SLO, 100, wait=True, pays=pays)
 
 
-def test_a_live_query_waits_by_default_where_its_gate_can() -> None:
-    assert isinstance(registry.create("pmbaf", SLO, 100, live=True, waits=True), Waiting)
-    assert isinstance(registry.create("pmbaf", SLO, 100, live=True, waits=True, wait="false"), Draining)
-    assert isinstance(registry.create("pmbaf", SLO, 100, live=True, waits=False), Draining)
-    assert isinstance(registry.create("pmbaf", SLO, 100, live=True), Draining)
-    assert isinstance(registry.create("pmbaf", SLO, 100, wait="true", pays="10%"), Waiting)
-    assert not isinstance(registry.create("fixed", SLO, 100, live=True, waits=True), Waiting)
+@pytest.mark.parametrize("name", ["pmbaf", "predictive", "fixed"])
+def test_a_live_query_waits_only_where_it_is_asked_to(name: str) -> None:
+    assert isinstance(registry.create(name, SLO, 100, live=True, waits=True), Draining)
+    assert isinstance(registry.create(name, SLO, 100, live=True), Draining)
+    assert isinstance(registry.create(name, SLO, 100, live=True, waits=True, wait=True), Waiting)
+    assert isinstance(registry.create(name, SLO, 100, wait="true", pays="10%"), Waiting)
 
 
 def test_asking_to_wait_where_the_gate_cannot_is_refused() -> None:
@@ -189,8 +188,8 @@ def test_the_bound_is_kept_with_far_fewer_batches_than_without_waiting_and_often
         kept = sum(map(SLO.holds, latencies_s)) / len(batches)
         return len(batches), kept, sum(each.processing_s for each in batches)
 
-    waiting, kept, busy_s = run("pmbaf")
-    plain, _, plain_busy_s = run("pmbaf", wait=False)
+    waiting, kept, busy_s = run("pmbaf", wait=True)
+    plain, _, plain_busy_s = run("pmbaf")
     _, lmstream_kept, lmstream_busy_s = run("lmstream")
     assert kept >= 0.95
     assert waiting < plain / 2

@@ -393,3 +393,28 @@ def test_the_journal_says_which_decision_a_batch_obeyed(journal: Journal):
     loop.observe(sample(1, started_s=10.9))  # planned before that
     loop.observe(sample(2, started_s=11.5))
     assert read(journal._path).obeyed == {0: -1, 1: -1, 2: 0}
+
+
+def test_an_objective_that_no_size_meets_is_told_once_for_every_controller(journal: Journal):
+    loop = Loop(SLO, Fixed(SLO, 1), FakeGate("files"), journal)
+    for batch_id in range(40):
+        loop.observe(sample(batch_id, 1.2, size=1, confirmed=False))
+        loop.observe(sample(batch_id, 1.2, size=1))
+    (told,) = read(journal._path).events
+    assert told.name == "objective"
+    assert "ask for 1.3 s or more" in told.details["why"]
+
+
+@pytest.mark.parametrize("sizes", [[1000, 400, 100] * 10, [100] * 30])
+def test_batches_that_a_smaller_size_makes_shorter_are_no_such_news(journal: Journal, sizes: list[int]):
+    loop = Loop(SLO, Fixed(SLO, 1), FakeGate(), journal)
+    for batch_id, size in enumerate(sizes):
+        loop.observe(sample(batch_id, 1.0 + size / 100, size=size))
+    assert events(journal) == []
+
+
+def test_a_fixed_time_is_news_also_where_batches_have_many_rows(journal: Journal):
+    loop = Loop(SLO, Fixed(SLO, 1), FakeGate(), journal)
+    for batch_id in range(30):
+        loop.observe(sample(batch_id, 6.0 + batch_id % 2 / 10, size=1000 * (1 + batch_id % 3)))
+    assert events(journal) == ["objective"]

@@ -10,7 +10,7 @@ from penstock.slo import Slo
 # The share of batches that a bound is kept for where no percentile is named.
 DEFAULT_SHARE = 0.95
 # Errors of forecasts have heavier tails than normal ones, and a load that moves adds to them.
-_TAILS = 1.3
+_TAILS = 1.15
 # By how much of its logarithm a miss moves the margin; the learned part stays within these.
 _STEP = 0.06
 _LEAST, _MOST = -0.2, 0.4
@@ -25,7 +25,7 @@ class Margin:
 
     With z the q-quantile of the normal distribution and s the standard deviation of a forecast, as a share of it:
 
-        goal = T max(exp(-max(1.3 z s + c, 0)), 0.6)
+        goal = T max(exp(-max(1.15 z s + c, 0)), 0.6)
         c += 0.06 (1[miss] - (1 - q))        after each batch
 
     The first part is there before anything has missed; c is what the model of the noise got wrong, learned by
@@ -36,10 +36,10 @@ class Margin:
 
     >>> margin = Margin(Slo.parse("p95 <= 1 s"))
     >>> round(margin.goal(0.1), 3), margin.goal(0.5)
-    (0.807, 0.6)
+    (0.828, 0.6)
     >>> margin.learn(1.2)
     >>> round(margin.goal(0.1), 3)
-    0.763
+    0.782
     """
 
     def __init__(self, slo: Slo) -> None:

@@ -47,8 +47,6 @@ _WORTH_SAYING = 0.05
 # Of the first batches nobody can say that the load has changed: nothing was known yet. Nor do fewer sizes that differ
 # tell what depends on them.
 _FIRST = 3
-# So many of the smallest batches in a row were beyond the objective, before anybody is told.
-_BEYOND_REACH = 10
 # A batch of so few items is as small as any; one of so many times what was planned is not small.
 _FEW, _NEAR = 2.5, 4.0
 # After so many more of them than others larger ones are tried; what that found is forgotten after so many that need it
@@ -130,11 +128,8 @@ class Predictive:
         self._expected = array("d")
         self._mismatches = array("d", [0.0, *[_MISMATCH] * (_MOST_LAG - 1)])
         self._lag = 1
-        self._beyond = 0
         self._unvaried = self._unused = 0
         self._floor: Floor | None = None
-        self._told = False
-        self._news: str | None = None
 
     @property
     def size(self) -> float:
@@ -181,6 +176,7 @@ class Predictive:
         fixed = self._overhead.fixed
         if self._moved:
             self._level.start_over()
+            self._margin = Margin(self.slo)
             self._moved = False
         news = self._level.learn(sample.size, took, fixed)
         if self.cycles and not rate:
@@ -190,7 +186,7 @@ class Predictive:
             planned, why = self._for_rate(sample, value, self._overhead)
         else:
             planned, why = self._for_latency(fixed)
-            self._see_reach(sample, value, fixed, planned)
+            self._see_reach(sample, fixed, planned)
             if self._floor is not None and self._floor.size > planned:
                 because = "to see whether more take longer" if self._floor.trying else "as fewer take about as long"
                 planned, why = self._floor.size, f"{why}, {because}"
@@ -230,11 +226,6 @@ class Predictive:
         self._believed = f"{believed}{cycle}"
         return Decision(self._size, f"{self._believed}: {format_change(before, self._size)}")
 
-    def news(self) -> str | None:
-        """What to tell the user since the last call: once, that no size can meet the objective."""
-        news, self._news = self._news, None
-        return news
-
     def _leave(self, pipeline: Pipeline, sample: BatchSample) -> None:
         """A batch has left the pipeline, whether it teaches anything else or not."""
         self._waited_s = sample.wait_s if sample.wait_s is not None and math.isfinite(sample.wait_s) else 0.0
@@ -265,7 +256,7 @@ class Predictive:
                 most = max(beside * (1 / _ENOUGH - 1), self._size)
         return goal, most
 
-    def _see_reach(self, sample: BatchSample, value: float, fixed: float, planned: float) -> None:
+    def _see_reach(self, sample: BatchSample, fixed: float, planned: float) -> None:
         """Find out what small batches leave open: whether items are heavy, or the fixed time is all there is.
 
         Sizes of one or two, or of any number below a fixed time beyond the objective, tell the two hardly apart.
@@ -277,7 +268,6 @@ class Predictive:
         small = self._floor is not None or sample.items < _FEW or sample.size <= _NEAR * max(planned, _FEW)
         smallest = small and (few or fixed > self.slo.high)
         self._unvaried = max(self._unvaried + (1 if smallest else -1), 0)
-        self._beyond = self._beyond + 1 if smallest and value > self.slo.high else 0
         if self._floor is not None:
             self._unused = self._unused + 1 if planned > max(self._floor.size, _FEW) else 0
             # What waited has waited, whatever the size.
@@ -287,14 +277,6 @@ class Predictive:
                 self._floor, self._unvaried, self._unused = None, 0, 0
         elif self._unvaried >= _UNVARIED:
             self._floor = Floor(sample.size)
-        if self._beyond >= _BEYOND_REACH and not self._told:
-            self._told = True
-            # Without a number: a wrapper may have shown other times than the user's.
-            self._news = (
-                "even the smallest batches take longer than the objective allows, so no size meets it, and batches "
-                "have as many items as cost hardly any time; ask for more of it, or make a batch cheaper (fewer "
-                "partitions of state, fewer sources and sinks, penstock.configure)"
-            )
 
     def _for_rate(self, sample: BatchSample, value: float, overhead: Overhead) -> tuple[float, str]:
         """A throughput n / (fixed + n item), solved for n; in proportion while no fixed cost is known to share out."""

@@ -16,7 +16,6 @@ from penstock.control.draining import Draining
 from penstock.control.percentile import Percentile
 from penstock.control.protocol import Controller
 from penstock.control.rampup import RampUp
-from penstock.control.reach import Reach
 from penstock.control.size import LARGEST, SMALLEST
 from penstock.control.waiting import DEFAULT_PAYS, Waiting
 from penstock.control.wrappers import Bounded, Filled, Sampled, Slewed
@@ -111,10 +110,7 @@ def create(
     controller = _wrapped(controller, inside, common, live)
     if slo.share is not None and not keeps:
         controller = Percentile(controller, slo)
-    if slo.also is not None:
-        controller = Both(controller, slo)
-    # Outermost, so that its numbers are the user's: wrappers may show a controller other times.
-    return Reach(controller, slo) if live else controller
+    return controller if slo.also is None else Both(controller, slo)
 
 
 @contextmanager

@@ -148,6 +148,8 @@ class Level:
         self._started = False
         self._noise_gain = 1.0
         self._variances = array("d", [_FIRST_NOISE**2]) * len(self.views)
+        self._scores = array("d", [0.0]) * len(self.views)
+        self._best = 0
 
     def learn(self, size: float, value: float, fixed: float) -> News:
         """One more batch; what it was."""
