@@ -51,7 +51,8 @@ class CarefulSize:
         if item_s <= 0:
             item_s = large_s / large
         batch_s = max(round(large_s - item_s * large, 9), 0.0)
-        return cls(float(max(int((share * bound_s - batch_s) / item_s), 1)), batch_s, item_s)
+        # Where the fixed time alone takes that long nobody would go down to single items.
+        return cls(float(max(int((share * bound_s - batch_s) / item_s), small // 5, 1)), batch_s, item_s)
 
 
 def careful_size(
