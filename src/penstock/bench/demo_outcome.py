@@ -88,6 +88,11 @@ class Outcome:
         """How much of the backlog was done."""
         return 100.0 * min(sum(span.items for span in self.spans) / self.items, 1.0)
 
+    @property
+    def drained(self) -> str:
+        """How long the drain took, or how far it came."""
+        return seconds(self.drain_s) if self.cut_s is None else f"{self.done_percent:.0f}% in {seconds(self.cut_s)}"
+
     def to_json(self) -> dict[str, Any]:
         """The numbers that tell."""
         return {

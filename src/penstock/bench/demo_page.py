@@ -34,7 +34,7 @@ def write_page(
         numbers=[
             Number("within the bound", words.percent(ours.within_percent), "of Penstock's batches", strong=True),
             Number("longest batch", seconds(ours.longest_s), f"plain Spark: {seconds(plain.longest_s)}"),
-            Number("drained in", seconds(ours.drain_s), f"plain Spark: {seconds(plain.drain_s)}"),
+            Number("drained in", ours.drained, f"plain Spark: {plain.drained}"),
         ],
         notices=notes(outcomes),
         sections=[
@@ -65,7 +65,7 @@ def _table(outcomes: Mapping[str, Outcome], reports: Mapping[str, Path], out: Pa
                 f"{outcome.within:,} of {outcome.batches:,}",
                 words.percent(outcome.within_percent),
                 seconds(outcome.longest_s),
-                seconds(outcome.drain_s),
+                outcome.drained,
                 _OUTPUT[outcome.output_ok],
                 link,
             ]

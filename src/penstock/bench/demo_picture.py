@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from penstock.bench.demo_outcome import FIXED, NAMES, PENSTOCK, PLAIN, Outcome, seconds
 from penstock.bench.picture import DPI, FAINT, STYLE, TEXT, pyplot
@@ -59,38 +59,43 @@ def _title(name: str, outcome: Outcome) -> str:
 
 def _card(outcome: Outcome) -> list[str]:
     batches = number_of(outcome.batches, "batch", "batches")
-    drained = f"drained in {seconds(outcome.drain_s)}"
-    if outcome.drain_s is None:
-        drained = f"{outcome.done_percent:.0f}% drained after {seconds(outcome.cut_s)}"
     longest = f"longest batch {seconds(outcome.longest_s)}" if outcome.batches else "none had ended"
+    drained = f"drained {'in ' if outcome.cut_s is None else ''}{outcome.drained}"
     return [f"{outcome.within:,} of {batches} within {seconds(outcome.bound_s)}", longest, drained]
 
 
 def _draw_latency(axes: Axes, shown: Mapping[str, Outcome]) -> None:
     spans = [span for outcome in shown.values() for span in outcome.spans]
     bound_s = next((outcome.bound_s for outcome in shown.values()), 1.0)
-    longest_s = max((span.took_s for span in spans), default=bound_s)
+    unfinished_s = max((outcome.cut_s or 0.0 for outcome in shown.values() if not outcome.spans), default=0.0)
+    longest_s = max(unfinished_s, *(span.took_s for span in spans), bound_s)
     shortest_s = min((span.took_s for span in spans), default=bound_s)
     axes.set_yscale("log")
     low_s, high_s = min(shortest_s, bound_s) / _ROOM, max(longest_s, 2 * bound_s) * _ROOM
     axes.set_ylim(low_s, high_s)
     axes.axhspan(low_s, bound_s, color=_BOUND, alpha=0.12, linewidth=0)
     axes.axhline(bound_s, color=_BOUND, linewidth=1.2)
-    said = f"bound {seconds(bound_s)}"
-    axes.text(0.995, bound_s * 1.06, said, color=_BOUND, ha="right", va="bottom", transform=axes.get_yaxis_transform())
+    said = f"bound\n{seconds(bound_s)}"
+    axes.text(1.01, bound_s, said, color=_BOUND, va="center", transform=axes.get_yaxis_transform())
     for name, outcome in shown.items():
         # A batch is a bar from its start to its end, as high as it is long.
         starts, ends = [span.start_s for span in outcome.spans], [span.end_s for span in outcome.spans]
         axes.hlines([span.took_s for span in outcome.spans], starts, ends, color=_COLOURS[name], linewidth=3.2)
         if outcome.batches == 1:
-            took_s, middle_s = outcome.spans[0].took_s, outcome.spans[0].end_s / 2
-            text = f"one batch of {seconds(took_s)}: nothing comes out until it ends"
-            box = {"color": "white", "pad": 1.0}
-            axes.text(middle_s, took_s * 0.8, text, color=_COLOURS[name], ha="center", va="top", bbox=box)
+            _say(axes, name, outcome.spans[0].took_s, "one batch of {}: nothing comes out until it ends")
+        elif not outcome.batches and outcome.cut_s is not None:
+            axes.hlines(outcome.cut_s, 0, outcome.cut_s, color=_COLOURS[name], linewidth=3.2, linestyle=(0, (2, 1)))
+            _say(axes, name, outcome.cut_s, "one batch, which had not ended after {}")
     axes.set_ylabel("latency of a batch")
     axes.set_yticks([tick for tick in (0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30, 100, 300) if low_s <= tick <= high_s])
     axes.yaxis.set_major_formatter(lambda value, _: f"{value:g} s")
     axes.minorticks_off()
+
+
+def _say(axes: Axes, name: str, took_s: float, text: str) -> None:
+    """A word under a batch that is alone."""
+    look: dict[str, Any] = {"ha": "center", "va": "top", "bbox": {"color": "white", "pad": 1.0}}
+    axes.text(took_s / 2, took_s * 0.8, text.format(seconds(took_s)), color=_COLOURS[name], **look)
 
 
 def _draw_drain(axes: Axes, shown: Mapping[str, Outcome]) -> None:

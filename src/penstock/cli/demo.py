@@ -102,7 +102,7 @@ def contenders_table(outcomes: Mapping[str, Outcome]) -> Table:
             NAMES[name],
             f"{outcome.within:,} of {outcome.batches:,}{share}",
             seconds(outcome.longest_s),
-            seconds(outcome.drain_s),
+            outcome.drained,
             ratio,
             DIGEST[outcome.output_ok],
         )
