@@ -72,7 +72,8 @@ def test_a_stream_that_was_quiet_comes_back_within_the_objective() -> None:
             took_s = (0.85 + size * 1e-3) * math.exp(source.gauss(0.0, 0.05))
             controller.decide(BatchSample(number, size, size, took_s, backlog=float(waiting - size)))
             late += number >= 85 and took_s > 1.4
-    assert late <= 4
+    # Of 1,075 batches.
+    assert late <= 6
 
 
 @pytest.mark.parametrize("fixed_s", [0.5, 3.0])

@@ -176,7 +176,11 @@ def test_bounds_and_slew_hold_for_sizes_that_are_decided_at_admission() -> None:
 
 
 def test_a_size_that_a_bound_has_trimmed_is_what_is_known_to_be_on_its_way() -> None:
-    for wrapped in (lambda inner: Bounded(inner, max_size=60), lambda inner: Slewed(inner, 1.2), Filled):
+    for wrapped in (
+        lambda inner: Bounded(inner, max_size=60),
+        lambda inner: Slewed(inner, 1.2),
+        lambda inner: Filled(inner, SLO),
+    ):
         controller, on_their_way = Predictive(SLO, 2000), []
         for sample in piped(wrapped(controller), steady, 100):
             on_their_way.append(sample.size)

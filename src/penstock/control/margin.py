@@ -14,8 +14,9 @@ _TAILS = 1.15
 # By how much of its logarithm a miss moves the margin; the learned part stays within these.
 _STEP = 0.06
 _LEAST, _MOST = -0.2, 0.4
-# The goal is at least this share of the bound: below it, a batch is soon all fixed time, and hardly shorter.
-_LEAST_GOAL = 0.6
+# The goal is at least this share of the bound, and leaves at least this share of what the fixed time leaves: below
+# that, a batch is soon all fixed time, and hardly shorter.
+_LEAST_GOAL, _LEAST_ROOM = 0.6, 0.4
 # So many misses in a row that chance alone brings them in fewer than one case of a thousand.
 _BY_CHANCE = 1e-3
 
@@ -25,7 +26,7 @@ class Margin:
 
     With z the q-quantile of the normal distribution and s the standard deviation of a forecast, as a share of it:
 
-        goal = T max(exp(-max(1.15 z s + c, 0)), 0.6)
+        goal = max(T exp(-max(1.15 z s + c, 0)), 0.6 T, 0.6 fixed + 0.4 T)
         c += 0.06 (1[miss] - (1 - q))        after each batch
 
     The first part is there before anything has missed; c is what the model of the noise got wrong, learned by
@@ -50,10 +51,11 @@ class Margin:
         self._correction = 0.0
         self._row = 0
 
-    def goal(self, spread: float) -> float:
-        """What to aim at, where forecasts have this standard deviation."""
+    def goal(self, spread: float, fixed: float = 0.0) -> float:
+        """What to aim at, where forecasts have this standard deviation and a batch has this fixed time."""
         margin = max(self._quantile * spread + self._correction, 0.0)
-        return self._bound * max(math.exp(-margin), _LEAST_GOAL)
+        half_way = fixed + _LEAST_ROOM * max(self._bound - fixed, 0.0)
+        return max(self._bound * max(math.exp(-margin), _LEAST_GOAL), half_way)
 
     def learn(self, value: float) -> None:
         """One more batch whose size the margin decided."""

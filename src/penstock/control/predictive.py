@@ -301,7 +301,7 @@ class Predictive:
         # End to end, a smaller batch has no smaller wait behind a backlog, and what may wait has a margin of its own.
         if self.slo.kind is Kind.AT_MOST and self.slo.metric is Metric.PROCESSING:
             share = clamp(1 - fixed / goal, 0.0, 1.0)
-            goal = min(goal, self._margin.goal(self._level.spread(share)))
+            goal = min(goal, self._margin.goal(self._level.spread(share), fixed))
             care = 0.0
         solved = self._level.size_for(goal, fixed, self._lag)
         work = max(goal - fixed, _LEAST_SHARE * goal)

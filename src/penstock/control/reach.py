@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 from collections import deque
 
 from penstock.control.size import format_size
@@ -53,7 +54,7 @@ class Reach:
             return None
         size, took_s = min(self._late)
         larger = [other_s for other, other_s in self._late if size <= _HALF * other]
-        if size > _SMALLEST and (not larger or took_s < _HARDLY_LESS * max(larger)):
+        if size > _SMALLEST and (not larger or took_s < _HARDLY_LESS * statistics.median(larger)):
             return None
         self._told = True
         asked_s, found_s = (float(f"{took_s * factor:.2g}") for factor in (1 + self.slo.tolerance, 1))
