@@ -76,7 +76,7 @@ def test_it_does_not_wait_where_one_batch_alone_takes_as_long_as_the_bound() -> 
     for size in (1000, 4000, 2000):
         decision = controller.decide(batch(size, 4.2 + 0.0002 * size))
     assert terms(decision) == (None, None, 0.0)
-    assert "does not wait: 4.2 s + 200 µs an item" in decision.reason
+    assert "does not wait: a batch takes 4.2 s + 200 µs an item" in decision.reason
 
 
 def test_items_that_come_many_at_once_widen_the_margin() -> None:
@@ -122,7 +122,8 @@ def test_an_ignored_batch_leaves_the_terms_as_they_are() -> None:
 
 def test_the_reason_says_what_it_believes() -> None:
     assert taught()[1].reason.endswith(
-        "; waits for 38,000, up to 4.25 s less 150 µs an item: 200 ms + 100 µs an item, 50% to spare, 4.55 s to keep"
+        "; waits until 38,000 are there or the oldest is 4.25 s old, less 150 µs for each that waits "
+        "(a batch takes 200 ms + 100 µs an item, margin 50%, aim 4.55 s)"
     )
 
 

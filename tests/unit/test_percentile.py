@@ -148,7 +148,7 @@ def test_the_controller_inside_sees_wait_and_processing_times_the_margin() -> No
     assert (shown.processing_s, shown.wait_s) == (pytest.approx(2.0 * margin), pytest.approx(margin))
     assert shown.durations_s["addBatch"] == pytest.approx(1.8 * margin)
     assert (decision.max_wait_s, decision.item_s) == (pytest.approx(1.5 / margin), pytest.approx(0.003 / margin))
-    assert decision.reason == f"seen; for p99 a time counts {margin:.3g} times"
+    assert decision.reason == f"seen; p99 safety margin x{margin:.3g}"
 
 
 def test_no_wait_is_longer_than_the_bound() -> None:

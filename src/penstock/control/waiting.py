@@ -20,7 +20,7 @@ _BEHIND = 0.5
 
 
 class Waiting(Wrapper):
-    """Holds a batch back while more items make it cheaper and the end-to-end bound allows it.
+    r"""Holds a batch back while more items make it cheaper and the end-to-end bound allows it.
 
     With processing = fixed + each n and a margin as learned by `Prediction`, w the wait of the oldest item and n what
     is queued, a batch starts when either
@@ -42,8 +42,9 @@ class Waiting(Wrapper):
     >>> controller = Waiting(Fixed(slo, 50_000), slo)
     >>> for size, processing_s in ((1000, 0.3), (4000, 0.6), (2000, 0.4)):
     ...     decision = controller.decide(BatchSample(0, size, size, processing_s, wait_s=0.1, backlog=0))
-    >>> decision.reason.split("; ")[1]
-    'waits for 38,000, up to 4.25 s less 150 µs an item: 200 ms + 100 µs an item, 50% to spare, 4.55 s to keep'
+    >>> print(decision.reason.split("; ")[1].replace(" (", "\n("))
+    waits until 38,000 are there or the oldest is 4.25 s old, less 150 µs for each that waits
+    (a batch takes 200 ms + 100 µs an item, margin 50%, aim 4.55 s)
     >>> round(decision.max_wait_s, 6), round(decision.item_s, 6), round(decision.min_size)
     (4.245455, 0.00015, 38000)
     """
@@ -94,10 +95,13 @@ class Waiting(Wrapper):
         max_wait_s = self.slo.aim - (1 + margin) * line.fixed_s
         item_s = (1 + margin) * line.per_item_s
         fixed, each = shown(line.fixed_s), shown(line.per_item_s)
-        takes = f"{fixed} + {each} an item, {margin:.0%} to spare, {shown(self.slo.aim)} to keep"
+        takes = f"a batch takes {fixed} + {each} an item, margin {margin:.0%}, aim {shown(self.slo.aim)}"
         if enough <= 1 or max_wait_s <= 0:
             return replace(decision, reason=f"{decision.reason}; does not wait: {takes}")
-        why = f"waits for {format_size(enough)}, up to {shown(max_wait_s)} less {shown(item_s)} an item: {takes}"
+        why = (
+            f"waits until {format_size(enough)} are there or the oldest is {shown(max_wait_s)} old, less "
+            f"{shown(item_s)} for each that waits ({takes})"
+        )
         return replace(
             decision, reason=f"{decision.reason}; {why}", min_size=enough, max_wait_s=max_wait_s, item_s=item_s
         )
