@@ -4,6 +4,7 @@ import pickle
 import socket
 
 import pytest
+from pyspark import SparkContext
 
 from penstock.bench.session import check_master, session
 from penstock.errors import BadInputError
@@ -17,8 +18,11 @@ def closed_port() -> int:
         return int(free.getsockname()[1])
 
 
-def test_a_master_that_does_not_answer_is_refused_before_spark_starts(closed_port: int):
-    # Starting Spark in this folder raises, so this ends before it.
+def test_a_master_that_does_not_answer_is_refused_before_spark_starts(
+    closed_port: int, monkeypatch: pytest.MonkeyPatch
+):
+    # Starting Spark in this folder raises, so this ends before it; a test before may have left a session open.
+    monkeypatch.setattr(SparkContext, "_active_spark_context", None)
     master = f"spark://127.0.0.1:{closed_port}"
     with (
         pytest.raises(BadInputError, match=rf"master = '{master}': no master answers .*refused.*local\[2\]"),

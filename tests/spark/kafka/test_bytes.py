@@ -198,7 +198,7 @@ def test_an_end_to_end_bound_waits_in_bytes_and_reads_every_record_once(
 ) -> None:
     name = topic(partitions=2)
     query = start(gated(subscribed(name), first=100).load())
-    with attach(query, "<= 2 s end-to-end", unit="bytes", journal=tmp_path / "j.jsonl") as handle:
+    with attach(query, "<= 2 s end-to-end", unit="bytes", wait=True, journal=tmp_path / "j.jsonl") as handle:
         arrivals = parse_arrivals("constant:rate=500/s")
         with Producer(broker.bootstrap, name, arrivals, count=5000, values_of=in_turn) as producer:
             until(lambda: producer.produced == 5000)
