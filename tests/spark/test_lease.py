@@ -105,6 +105,7 @@ def test_our_own_source_too_has_its_limit_back_where_nobody_polls(
     until(lambda: 7000 in sizes(query))
     probe.go_on.set()
     until(lambda: sizes(query)[-1] == 500)
+    assert {500, 7000} <= set(sizes(query))
     handle.detach()
 
 
