@@ -17,6 +17,7 @@ from penstock.control.forecast.pipeline import Pipeline
 from penstock.control.margin import Margin
 from penstock.control.reading import keep, measure_name, shown, usable_value
 from penstock.control.size import check_size, clamp, format_change, format_size
+from penstock.control.wrappers import took_all
 from penstock.sample import BatchSample, Decision
 from penstock.slo import Kind, Metric, Slo
 
@@ -156,7 +157,12 @@ class Predictive:
         value = usable_value(self.slo, sample)
         if value is None:
             return keep(self.size, sample)
-        if self.slo.metric is Metric.PROCESSING and value > _HELD_BACK * self.slo.aim:
+        # The margin decided no batch that took all there was: hits of a trickle would use it up before the next burst.
+        if (
+            self.slo.metric is Metric.PROCESSING
+            and value > _HELD_BACK * self.slo.aim
+            and not took_all(sample, self._size)
+        ):
             self._margin.learn(value)
         if self._pipeline is not None and self._pipeline.depth:
             return self._in_pipeline(self._pipeline, sample, value)
