@@ -14,7 +14,7 @@ from penstock.control.protocol import Controller, asked_at_admission, news_of
 from penstock.control.reading import keep, usable_value
 from penstock.control.size import LARGEST, SMALLEST, check_size, clamp, format_size
 from penstock.errors import BadInputError
-from penstock.sample import BatchSample, Decision
+from penstock.sample import NOT_FULL, BatchSample, Decision
 from penstock.slo import Slo
 from penstock.units import parse_count, parse_percent
 
@@ -185,7 +185,7 @@ def took_all(sample: BatchSample, limit: float) -> bool:
     False
     """
     if sample.backlog is None:
-        return sample.size < limit / 2
+        return sample.size < NOT_FULL * limit
     return sample.size < min(math.floor(limit), _FULL * limit) and sample.backlog <= 0
 
 
