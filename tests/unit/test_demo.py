@@ -164,7 +164,7 @@ def test_a_run_that_the_limit_cuts_is_said_and_the_rest_goes_on(fake: FakeRuns, 
     assert (fixed.cut_s, fixed.drain_s, fixed.output_ok) == (35.0, None, None)
     assert 0 < fixed.done_percent < 100
     assert len(notes(found.outcomes)) == 2
-    assert "fixed size was ended after 35 s with 71% of the items done" in notes(found.outcomes)[1]
+    assert "fixed size was ended after 35 s with 71% of items done" in notes(found.outcomes)[1]
     assert found.report is not None
     assert "was ended after 35 s" in found.report.read_text()
 
@@ -207,13 +207,39 @@ def outcome(*times_s: float, items: int = 100, cut_s: float | None = None) -> Ou
 @pytest.mark.parametrize(
     ("ours", "plain", "said"),
     [
-        (outcome(0.9, 1.0), outcome(38.4), "2 of 2 batches took at most 1 s; plain Spark made one batch of 38.4 s."),
+        (
+            outcome(0.9, 1.0),
+            outcome(38.4),
+            "2 of 2 batches took at most 1 s; plain Spark made one batch of 38.4 s. The",
+        ),
         (outcome(1.01), outcome(3.0, 5.0), "0 of 1 batch took at most 1 s; plain Spark made 2 batches, the longest"),
         (outcome(0.5), outcome(cut_s=120.0), "1 of 1 batch took at most 1 s; plain Spark had ended no batch after 120"),
     ],
 )
 def test_the_sentence_tells_what_plain_spark_did(ours: Outcome, plain: Outcome, said: str) -> None:
     assert sentence({PLAIN: plain, PENSTOCK: ours}).startswith(said)
+
+
+@pytest.mark.parametrize(
+    ("ours", "plain", "said"),
+    [
+        (outcome(0.9, 1.0), outcome(8.0), "The backlog was drained in 11 s, 1.38 times plain Spark's time."),
+        (outcome(0.9), outcome(cut_s=120.0), "The backlog was drained in 0.9 s."),
+        (
+            outcome(0.9, cut_s=120.0),
+            outcome(50.0),
+            "100% of the backlog was done after 120 s, all of it by plain Spark",
+        ),
+    ],
+)
+def test_the_sentence_tells_what_the_bound_cost(ours: Outcome, plain: Outcome, said: str) -> None:
+    assert said in sentence({PLAIN: plain, PENSTOCK: ours})
+
+
+def test_a_run_that_was_cut_is_blamed_on_the_machine_only_where_plain_spark_was_cut_too() -> None:
+    cut = outcome(0.9, cut_s=120.0)
+    assert "busy" not in notes({PLAIN: outcome(50.0), PENSTOCK: cut})[0]
+    assert "busy" in notes({PLAIN: outcome(cut_s=120.0), PENSTOCK: cut})[1]
 
 
 @pytest.mark.parametrize("plain", [outcome(38.0), outcome(cut_s=120.0), outcome(0.001, 0.5)])

@@ -60,13 +60,15 @@ def careful_size(
 ) -> CarefulSize | None:
     """Try both sizes on items of the cost `heaviest`; None where somebody has stopped it."""
     times: list[tuple[int, float]] = []
-    for rows in TRIED:
+    # The first trial only warms up Spark and its workers: cold batches would make the size far too small.
+    for number, rows in enumerate((TRIED[-1], *TRIED)):
         if stop.is_set():
             return None
         items = _BATCHES * rows
         workload = replace(prepared.workload, items=items, arrivals=Saturated(), cost=parse(heaviest))
         # The first batch of each is planned and compiled; the others are the measure.
-        times += trial(spark, prepared, workload, rows, out, stop)[1:]
+        batches = trial(spark, prepared, workload, rows, out, stop)[1:]
+        times += batches if number else []
     if stop.is_set() or len({items for items, _ in times}) != len(TRIED):
         return None
     return CarefulSize.of(times, prepared.slo.high)
