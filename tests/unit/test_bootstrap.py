@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from penstock.errors import BadInputError
-from penstock.metrics import Interval, compare, interval_of
+from penstock.score import Interval, compare, interval_of
 
 
 @pytest.mark.parametrize("count", [3, 5, 25])

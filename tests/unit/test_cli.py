@@ -18,8 +18,8 @@ from penstock.cli import main as cli
 from penstock.cli import running
 from penstock.errors import BadInputError, PenstockError
 from penstock.journal import Journal
-from penstock.metrics import summarise
 from penstock.sample import BatchSample, Decision
+from penstock.score import summarise
 from penstock.slo import Slo
 
 BATCHES = 6

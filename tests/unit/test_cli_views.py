@@ -13,8 +13,8 @@ from penstock.cli.plot import ROWS, band_plot
 from penstock.cli.tables import summary_table
 from penstock.cli.views import LineView, LiveView, view_of
 from penstock.journal import Journal
-from penstock.metrics import summarise
 from penstock.sample import BatchSample, Decision
+from penstock.score import summarise
 from penstock.slo import Slo
 
 HOLD = Slo.parse("1 s ± 10%")

@@ -14,13 +14,13 @@ import pytest
 from penstock.bench import compare_runs as module
 from penstock.bench.compare_runs import Compared, Job, compare_runs, wrong_outputs
 from penstock.bench.compare_spec import CompareSpec, entries_of, everything
-from penstock.bench.comparison import load
 from penstock.bench.run import RunSpec, RunState, Tick
 from penstock.cli import comparing
 from penstock.cli import main as cli
 from penstock.clock import ManualClock
 from penstock.control import registry
 from penstock.errors import BadInputError, PenstockError
+from penstock.score.comparison import load
 
 SPEC = CompareSpec("military", ("faf", "pid", "mbaf"), size_class="test")
 

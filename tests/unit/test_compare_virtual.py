@@ -13,7 +13,7 @@ from penstock.bench.simulate import simulate_run
 from penstock.cli.main import main
 from penstock.errors import BadInputError
 from penstock.journal import read
-from penstock.metrics import summarise
+from penstock.score import summarise
 from penstock.sim.run import SimSpec, simulate
 from penstock.slo import Slo
 

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from penstock.bench.comparison import METRICS, comparison, load, row, write
 from penstock.cli.comparisons import comparison_table
 from penstock.errors import BadInputError
-from penstock.metrics import summarise
 from penstock.sample import BatchSample
+from penstock.score import summarise
+from penstock.score.comparison import METRICS, comparison, load, row, write
 from penstock.slo import Slo
 
 SLO = Slo.parse("1 s ± 10%")

@@ -22,8 +22,8 @@ from penstock.bench.run import RunSpec, RunState, Tick, prepare
 from penstock.cli import main as cli
 from penstock.errors import MissingExtraError
 from penstock.journal import Journal
-from penstock.metrics import summarise
 from penstock.sample import BatchSample, Decision, Status
+from penstock.score import summarise
 from penstock.slo import Slo
 
 pytest.importorskip("matplotlib")

@@ -17,8 +17,8 @@ from penstock.bench.run import RunSpec, prepare
 from penstock.cli import main as cli
 from penstock.cli import running
 from penstock.errors import BadInputError
-from penstock.metrics import summarise
 from penstock.sample import BatchSample
+from penstock.score import summarise
 from penstock.slo import Slo
 
 POSITIONS = """\

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.errors import BadInputError
-from penstock.metrics import SloMetrics, cumulative, distances, hits, percentiles, summarise, throughput_per_s
 from penstock.sample import BatchSample, Status
+from penstock.score import SloMetrics, cumulative, distances, hits, percentiles, summarise, throughput_per_s
 from penstock.slo import Slo, Verdict
 
 SECOND = Slo.parse("1 s ± 10%")

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from penstock.errors import BadInputError
-from penstock.metrics import load_changes, responses
 from penstock.sample import BatchSample, Status
+from penstock.score import load_changes, responses
 from penstock.slo import Slo
 
 SECOND = Slo.parse("1 s ± 10%")

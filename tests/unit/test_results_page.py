@@ -8,11 +8,11 @@ import pytest
 
 from penstock.bench.compare_about import about_runs
 from penstock.bench.compare_spec import CompareSpec
-from penstock.bench.comparison import comparison, row
 from penstock.bench.results_page import military_section, replace_section, settling_section
 from penstock.errors import BadInputError
-from penstock.metrics import summarise
 from penstock.sample import BatchSample
+from penstock.score import summarise
+from penstock.score.comparison import comparison, row
 from penstock.slo import Slo
 
 PAGE = "# Results\n\nBefore.\n\n<!-- begin: military -->\nold\n<!-- end: military -->\n\nAfter.\n"

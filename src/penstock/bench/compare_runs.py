@@ -17,12 +17,12 @@ from penstock.bench.compare_about import about_runs
 from penstock.bench.compare_budget import TRIAL, Budget
 from penstock.bench.compare_folder import Folder, finished, trim
 from penstock.bench.compare_spec import CompareSpec, Entry, entries_of, order_of
-from penstock.bench.comparison import Row, comparison, row, write
 from penstock.bench.fixed_search import Trial, search
 from penstock.bench.run import RunSpec, RunState, Tick, prepare, run
 from penstock.bench.session import session
 from penstock.clock import Clock, SystemClock
 from penstock.errors import BadInputError, PenstockError
+from penstock.score.comparison import Row, comparison, row, write
 from penstock.slo import Metric
 from penstock.spark.faults import cause
 

@@ -13,14 +13,14 @@ from functools import partial
 from multiprocessing import get_context
 from typing import Any
 
-from penstock.bench import comparison as table
 from penstock.bench.compare_about import about_here
 from penstock.bench.compare_spec import AUTO, PLAIN
 from penstock.bench.thesis import grid
 from penstock.control.registry import parse_spec
 from penstock.errors import BadInputError
-from penstock.metrics import percentiles
-from penstock.metrics.summary import TOLERANCES
+from penstock.score import comparison as table
+from penstock.score import percentiles
+from penstock.score.summary import TOLERANCES
 from penstock.sim.form import ORACLES, has_oracle
 from penstock.sim.run import SimSpec, prepare, simulate
 from penstock.slo import Metric, Slo

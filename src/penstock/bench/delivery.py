@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penstock.journal import Recording
-from penstock.metrics import percentiles
 from penstock.patterns.arrivals import Arrivals
 from penstock.patterns.datasets import Datasets
 from penstock.sample import BatchSample, Status
+from penstock.score import percentiles
 from penstock.workloads.workload import Workload
 
 

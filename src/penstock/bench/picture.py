@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from penstock.bench.report import words
 from penstock.errors import BadInputError, MissingExtraError
 from penstock.journal import Recording
-from penstock.metrics import Met, SloMetrics
+from penstock.score import Met, SloMetrics
 from penstock.slo import Metric, Slo, Verdict
 from penstock.units import format_count
 

@@ -22,8 +22,8 @@ from penstock.bench.session import session
 from penstock.control import registry as controllers
 from penstock.errors import BadInputError, PenstockError
 from penstock.journal import Recording, read
-from penstock.metrics import responses, summarise
 from penstock.patterns.arrivals import Saturated
+from penstock.score import responses, summarise
 from penstock.slo import Slo
 from penstock.spark.faults import cause
 from penstock.units import parse_duration_s

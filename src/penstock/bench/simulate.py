@@ -11,8 +11,8 @@ from typing import Any
 from penstock.bench.run import make_empty
 from penstock.clock import ManualClock
 from penstock.journal import Journal
-from penstock.metrics import responses, settling_batches, summarise
 from penstock.sample import BatchSample, Decision
+from penstock.score import responses, settling_batches, summarise
 from penstock.sim.form import KERNEL_ORACLES
 from penstock.sim.run import Prepared, SimRun, SimSpec, prepare, simulate
 

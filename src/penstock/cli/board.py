@@ -7,8 +7,8 @@ import math
 from penstock.bench.run import RunState
 from penstock.journal import Follower, Record
 from penstock.journal.records import to_decision, to_sample
-from penstock.metrics import Met, SloMetrics
 from penstock.sample import BatchSample, Decision
+from penstock.score import Met, SloMetrics
 from penstock.slo import Slo, Verdict
 from penstock.units import format_count
 

@@ -15,7 +15,6 @@ import typer
 from penstock.apps import registry as apps
 from penstock.bench.compare_runs import Job, compare_runs, wrong_outputs
 from penstock.bench.compare_spec import CompareSpec, everything, split_controllers
-from penstock.bench.comparison import write
 from penstock.bench.run import RunSpec
 from penstock.cli.bar import Bar
 from penstock.cli.comparisons import comparison_table
@@ -25,6 +24,7 @@ from penstock.cli.views import SilentView
 from penstock.cli.watch import INTERRUPTED, stdout_to_stderr, watch
 from penstock.control import registry
 from penstock.errors import BadInputError
+from penstock.score.comparison import write
 from penstock.sim.run import DEFAULT_SLO, LIVE_SLO
 from penstock.units import parse_count, parse_duration_s
 

@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 from penstock.control import registry
 from penstock.control.protocol import Controller, asked_at_admission
 from penstock.errors import BadInputError
-from penstock.metrics import SloMetrics
 from penstock.patterns.arrivals import Saturated, parse_arrivals
 from penstock.patterns.base import FloatArray
 from penstock.sample import BatchSample, Decision
+from penstock.score import SloMetrics
 from penstock.sim import kernel
 from penstock.sim.form import KERNEL_ORACLES, ORACLES, check_oracle, form_of, oracle_form
 from penstock.sim.load import Load, load_of

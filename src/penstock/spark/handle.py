@@ -16,8 +16,8 @@ from pyspark.sql.streaming.query import StreamingQuery
 from penstock.errors import PenstockError, UnsupportedError
 from penstock.journal import Journal, Recording, read
 from penstock.loop import Gate, Loop
-from penstock.metrics import summarise
 from penstock.sample import BatchSample, Decision
+from penstock.score import summarise
 from penstock.slo import Slo
 from penstock.spark.faults import cause, hint
 from penstock.spark.gates import KafkaBytesGate, KafkaGate, SourceGate, SplitGate, WorkloadGate, gates_of

@@ -17,8 +17,8 @@ from penstock.bench.report.run_data import load_run
 from penstock.bench.report.write import write_report
 from penstock.journal import Journal, Recording
 from penstock.journal.reader import DecisionRecord
-from penstock.metrics import summarise
 from penstock.sample import BatchSample, Decision
+from penstock.score import summarise
 from penstock.slo import Slo
 
 pytest.importorskip("plotly")

@@ -13,7 +13,7 @@ from penstock.bench.report.markup import pairs
 from penstock.bench.report.measures import MEASURES, mean_of, ordered
 from penstock.bench.report.page import Number, Page, Section
 from penstock.bench.report.small_multiples import load_first_runs, traces_chart
-from penstock.metrics.bootstrap import LEVEL
+from penstock.score.bootstrap import LEVEL
 
 Row = Mapping[str, Any]
 _RANKING = (

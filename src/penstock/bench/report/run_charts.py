@@ -10,7 +10,7 @@ import numpy as np
 from penstock.bench.report import words
 from penstock.bench.report.batches import Batch, every
 from penstock.bench.report.chart import BAND, BATCHES, HIT, ITEMS, MISS, Chart, figure, hover_text
-from penstock.metrics import cumulative
+from penstock.score import cumulative
 from penstock.slo import Kind, Metric, Slo, Verdict
 
 _MOST_POINTS = 3000

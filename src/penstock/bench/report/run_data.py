@@ -13,7 +13,7 @@ from penstock.bench.report.batches import Batch, batches_of
 from penstock.errors import BadInputError
 from penstock.journal import Recording, read
 from penstock.journal.reader import Event
-from penstock.metrics import summarise
+from penstock.score import summarise
 from penstock.slo import Slo, Verdict
 
 # What belongs to an ordinary run; every other event is something to look at.

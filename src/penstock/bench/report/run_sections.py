@@ -16,7 +16,7 @@ from penstock.bench.report.run_tables import (
 )
 from penstock.bench.report.run_words import settling_words
 from penstock.bench.report.trace_chart import trace_chart
-from penstock.metrics import responses
+from penstock.score import responses
 
 MOST_DRAWN = 3000
 _TRACE = (

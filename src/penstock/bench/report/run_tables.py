@@ -12,7 +12,7 @@ from penstock.bench.report.markup import Html, element, join, pairs, table
 from penstock.bench.report.run_data import ORDINARY
 from penstock.journal import Recording
 from penstock.journal.reader import Event
-from penstock.metrics import Response
+from penstock.score import Response
 from penstock.slo import Slo, Verdict
 
 MOST_ROWS = 2000

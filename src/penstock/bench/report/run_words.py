@@ -7,8 +7,8 @@ from typing import Any
 
 from penstock.bench.report import words
 from penstock.bench.report.batches import Batch
-from penstock.metrics import Response
-from penstock.metrics.saso import HELD_BATCHES, LOAD_JUMP, STABLE_SHARE
+from penstock.score import Response
+from penstock.score.saso import HELD_BATCHES, LOAD_JUMP, STABLE_SHARE
 from penstock.slo import Metric, Slo, Verdict
 
 

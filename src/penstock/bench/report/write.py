@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from penstock.bench import comparison as comparisons
 from penstock.bench.report.chart import graph_objects
 from penstock.bench.report.comparison import comparison_page
 from penstock.bench.report.page import Page
 from penstock.bench.report.run import run_page
 from penstock.bench.report.run_data import load_run
 from penstock.errors import BadInputError
+from penstock.score import comparison as comparisons
 
 JOURNAL = "journal.jsonl"
 REPORT = "report.html"

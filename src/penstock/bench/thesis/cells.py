@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from penstock.bench.thesis.grid import ORACLES, STEPPING, THRESHOLDS, Cell, Config
-from penstock.metrics import hits
+from penstock.score import hits
 from penstock.sim.plant import load_plant, plant_fields
 from penstock.sim.run import SimRun, SimSpec, simulate
 

@@ -23,8 +23,8 @@ from penstock.bench.thesis.drawing import (
     shade_parts,
 )
 from penstock.bench.thesis.grid import TARGET_MS, Cell, Config
-from penstock.metrics import cumulative
 from penstock.patterns.base import FloatArray
+from penstock.score import cumulative
 from penstock.sim.run import SimRun, simulate
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from penstock.bench.outcomes import NOT, REPRODUCED, UNKNOWN, NoDataError, Outco
 from penstock.bench.thesis import published
 from penstock.bench.thesis.grid import STEPPING, THRESHOLDS
 from penstock.bench.thesis.scores import HIGHER_IS_BETTER, Score, Scores
-from penstock.metrics import Interval, compare, interval_of
+from penstock.score import Interval, compare, interval_of
 
 
 @dataclass(frozen=True)

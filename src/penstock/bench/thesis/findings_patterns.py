@@ -10,7 +10,7 @@ from penstock.bench.thesis.cells import PARTS
 from penstock.bench.thesis.finding import Finding, above, all_of, order_of, points, rounded, vote, within
 from penstock.bench.thesis.grid import STEPPING, Config
 from penstock.bench.thesis.scores import Scores
-from penstock.metrics import Interval, interval_of
+from penstock.score import Interval, interval_of
 
 _GRADUAL = ("increasing", "decreasing")
 _REACTIVE = ("mbaf", "pmbaf")

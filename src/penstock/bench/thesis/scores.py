@@ -10,7 +10,7 @@ from statistics import mean, stdev
 from penstock.bench.outcomes import NoDataError
 from penstock.bench.thesis.cells import PARTS, Numbers
 from penstock.bench.thesis.grid import Cell, Config
-from penstock.metrics import Interval, interval_of
+from penstock.score import Interval, interval_of
 
 HIGHER_IS_BETTER = {"b_slh": True, "i_slh": True, "mad_d": False, "sd_d": False}
 LABELS = {"b_slh": "B-SLH", "i_slh": "I-SLH", "mad_d": "MAD-D", "sd_d": "SD-D"}

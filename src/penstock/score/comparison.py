@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from penstock.errors import BadInputError
-from penstock.metrics import Interval, compare, interval_of
+from penstock.score import Interval, compare, interval_of
 
 VERSION = 1
 FILE = "comparison.json"

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from penstock.metrics.hits import hits
 from penstock.sample import BatchSample
+from penstock.score.hits import hits
 from penstock.slo import Kind, Metric, Slo
 
 

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from penstock.metrics.hits import Numbers, SloMetrics, hits
-from penstock.metrics.met import Met
 from penstock.sample import BatchSample, Status
+from penstock.score.hits import Numbers, SloMetrics, hits
+from penstock.score.met import Met
 from penstock.slo import Metric, Slo, Verdict
 
 TOLERANCES = (0.05, 0.10, 0.15, 0.20)

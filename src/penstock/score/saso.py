@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from penstock.errors import BadInputError
-from penstock.metrics.hits import distances
 from penstock.sample import BatchSample
+from penstock.score.hits import distances
 from penstock.slo import Metric, Slo
 
 LOAD_JUMP = 0.25
