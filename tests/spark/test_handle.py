@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from penstock.control.fixed import Fixed
+from penstock.control.loop import Loop
 from penstock.journal import Journal
-from penstock.loop import Loop
 from penstock.sample import Decision
 from penstock.slo import Slo
 from penstock.spark import monitor as monitors

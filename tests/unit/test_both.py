@@ -6,11 +6,11 @@ import statistics
 
 import pytest
 
-from penstock.control.both import Both
 from penstock.control.faf import Faf
 from penstock.control.fixed import Fixed
 from penstock.control.protocol import news_of
 from penstock.control.registry import create
+from penstock.control.two_objectives import Both
 from penstock.errors import BadInputError
 from penstock.sample import BatchSample, Decision, Status
 from penstock.sim.form import form_of, has_oracle

@@ -10,7 +10,7 @@ import pytest
 
 from penstock.control.base import BaseController
 from penstock.control.faf import Faf
-from penstock.loop import Gate
+from penstock.control.loop import Gate
 from penstock.sample import BatchSample, Decision
 from penstock.slo import Slo
 from penstock.testing import contract

@@ -7,7 +7,7 @@ from array import array
 
 import pytest
 
-from penstock.control.forecast.crossings import Crossings
+from penstock.model.crossings import Crossings
 
 RECENT = 20
 

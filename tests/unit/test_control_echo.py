@@ -9,8 +9,8 @@ from collections.abc import Callable
 
 import pytest
 
-from penstock.control.forecast.echo import Echo
-from penstock.control.forecast.overhead import Overhead
+from penstock.model.echo import Echo
+from penstock.model.overhead import Overhead
 from penstock.sim.run import SimSpec, simulate
 
 PERIOD = 20_000.0

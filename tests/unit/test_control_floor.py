@@ -8,8 +8,8 @@ import random
 import pytest
 
 from penstock.control import registry
+from penstock.control.out_of_reach import Reach
 from penstock.control.predictive import Predictive
-from penstock.control.reach import Reach
 from penstock.sample import BatchSample
 from penstock.slo import Slo
 

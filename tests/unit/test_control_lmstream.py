@@ -9,10 +9,10 @@ import pytest
 
 from penstock.control import registry
 from penstock.control.lmstream import Lmstream
-from penstock.control.size import LARGEST
 from penstock.control.wrappers import Bounded
 from penstock.errors import BadInputError
 from penstock.sample import BatchSample, Decision, Status, longest_wait_s
+from penstock.size import LARGEST
 from penstock.slo import Slo
 from penstock.testing.fakes import LinearPlant
 from penstock.testing.queueing import queue_loop

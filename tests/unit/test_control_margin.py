@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from penstock.control import registry
-from penstock.control.margin import Margin
 from penstock.control.percentile import Percentile
 from penstock.control.predictive import Predictive
 from penstock.control.wrappers import Wrapper
+from penstock.model.margin import Margin
 from penstock.sim.plant import Plant, load_plant, plant_fields
 from penstock.sim.run import SimRun, SimSpec, simulate
 from penstock.slo import Slo

@@ -14,11 +14,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from penstock.control.forecast.lines import Lines
-from penstock.control.forecast.queue import Queue
 from penstock.control.predictive import Predictive
 from penstock.control.protocol import asked_at_admission
 from penstock.control.wrappers import Bounded, Correcting, Filled, Sampled, Slewed
+from penstock.model.lines import Lines
+from penstock.model.queue import Queue
 from penstock.sample import BatchSample, Status
 from penstock.sim.kernel import pass_through
 from penstock.sim.run import SimSpec, simulate

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from penstock.control.prediction import Prediction
+from penstock.model.linear_cost import Prediction
 
 
 def learned(*batches: tuple[float, float]) -> Prediction:

@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 from penstock.control import registry
-from penstock.control.forecast.echo import Echo
-from penstock.control.forecast.level import Level, News
-from penstock.control.forecast.overhead import Overhead
+from penstock.control.out_of_reach import Reach
 from penstock.control.predictive import Predictive
-from penstock.control.reach import Reach
+from penstock.model.echo import Echo
+from penstock.model.level import Level, News
+from penstock.model.overhead import Overhead
 from penstock.sample import BatchSample
 from penstock.sim.run import SimSpec, simulate
 from penstock.slo import Slo

@@ -7,19 +7,19 @@ from importlib.metadata import EntryPoint
 import pytest
 
 from penstock.control import registry
-from penstock.control.both import Both
 from penstock.control.faf import Faf
 from penstock.control.pbaf import Pbaf
 from penstock.control.percentile import Percentile
 from penstock.control.pid import Pid
 from penstock.control.pmbaf import Pmbaf
-from penstock.control.rampup import RampUp
-from penstock.control.size import LARGEST
+from penstock.control.slow_start import RampUp
 from penstock.control.step import Step
+from penstock.control.two_objectives import Both
 from penstock.control.waiting import Waiting
 from penstock.control.wrappers import Bounded, Sampled, Slewed
 from penstock.errors import BadInputError
 from penstock.sample import BatchSample, Decision
+from penstock.size import LARGEST
 from penstock.slo import Slo
 
 SLO = Slo.parse("1 s ± 10%")

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from penstock.control.forecast import cycle as cycle_module
-from penstock.control.forecast import waves as module
-from penstock.control.forecast.cycle import Cycle
-from penstock.control.forecast.level import Level
-from penstock.control.forecast.shape import Floats, Shape, sums
-from penstock.control.forecast.steps import fit_steps
-from penstock.control.forecast.waves import CELLS, Known, fit_waves
+from penstock.model import cycle as cycle_module
+from penstock.model import waves as module
+from penstock.model.cycle import Cycle
+from penstock.model.level import Level
+from penstock.model.shape import Floats, Shape, sums
+from penstock.model.steps import fit_steps
+from penstock.model.waves import CELLS, Known, fit_waves
 
 FIXED_S, PERIOD = 0.2, 1e6
 

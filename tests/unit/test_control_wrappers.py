@@ -9,11 +9,11 @@ import pytest
 from penstock.control.faf import Faf
 from penstock.control.fixed import Fixed
 from penstock.control.pid import Pid
-from penstock.control.rampup import RampUp
-from penstock.control.size import LARGEST
+from penstock.control.slow_start import RampUp
 from penstock.control.wrappers import Bounded, Sampled, Slewed
 from penstock.errors import BadInputError
 from penstock.sample import BatchSample, Decision, Status
+from penstock.size import LARGEST
 from penstock.slo import Slo
 from penstock.testing.fakes import LinearPlant, closed_loop, sample_of
 

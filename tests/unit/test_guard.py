@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from penstock.control.fixed import Fixed
-from penstock.control.guard import LagGuard
+from penstock.control.lag_guard import LagGuard
+from penstock.control.loop import Loop
 from penstock.errors import BadInputError
 from penstock.journal import Journal, last_size, read
-from penstock.loop import Loop
 from penstock.sample import BatchSample, Decision
 from penstock.slo import Slo
 from penstock.testing.fakes import FakeGate

@@ -11,12 +11,12 @@ from penstock.control.base import BaseController
 from penstock.control.deadline import Deadline
 from penstock.control.faf import Faf
 from penstock.control.fixed import Fixed
-from penstock.control.guard import LagGuard
+from penstock.control.lag_guard import LagGuard
+from penstock.control.loop import Loop
 from penstock.control.registry import create
 from penstock.control.wrappers import Bounded
 from penstock.errors import UnsupportedError
 from penstock.journal import Journal, read
-from penstock.loop import Loop
 from penstock.sample import BatchSample, Decision, Status
 from penstock.slo import Slo
 from penstock.testing.fakes import FakeGate

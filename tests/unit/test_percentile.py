@@ -14,7 +14,7 @@ from penstock.control.faf import Faf
 from penstock.control.fixed import Fixed
 from penstock.control.percentile import Percentile
 from penstock.control.registry import create
-from penstock.control.scaled import Scaled
+from penstock.control.retarget import Scaled
 from penstock.errors import BadInputError
 from penstock.sample import BatchSample, Decision, Status
 from penstock.sim.form import form_of

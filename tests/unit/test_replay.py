@@ -11,10 +11,10 @@ import pytest
 from penstock.bench import replay as module
 from penstock.bench.replay import replay
 from penstock.cli import main as cli
+from penstock.control.loop import Loop
 from penstock.control.registry import create
 from penstock.errors import BadInputError
 from penstock.journal import Journal
-from penstock.loop import Loop
 from penstock.sample import BatchSample, Decision, Status
 from penstock.slo import Slo
 from penstock.testing.fakes import FakeGate, LinearPlant

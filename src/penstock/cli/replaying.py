@@ -14,10 +14,10 @@ from rich.text import Text
 from penstock.bench.replay import UNKNOWN, Replay, ReplayedStep, replay
 from penstock.cli.running import parse_settings
 from penstock.cli.tables import console_here
-from penstock.control.reading import measure_name
 from penstock.control.registry import parse_spec
-from penstock.control.size import format_size
+from penstock.control.sample_value import measure_name
 from penstock.errors import BadInputError
+from penstock.size import format_size
 from penstock.slo import Slo
 
 _ENDS = 20

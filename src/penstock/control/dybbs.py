@@ -7,8 +7,8 @@ from itertools import pairwise
 from typing import ClassVar
 
 from penstock.control.learning import LearningController, Past
-from penstock.control.size import format_size
 from penstock.sample import BatchSample
+from penstock.size import format_size
 from penstock.slo import Slo
 
 Block = tuple[float, float]

@@ -6,9 +6,9 @@ from abc import abstractmethod
 from array import array
 
 from penstock.control.base import BaseController
-from penstock.control.size import LARGEST
 from penstock.errors import BadInputError
 from penstock.sample import BatchSample, Decision
+from penstock.size import LARGEST
 from penstock.slo import Slo
 
 

@@ -7,9 +7,9 @@ from operator import mul
 from typing import NamedTuple
 
 from penstock.control.learning import LearningController, Past
-from penstock.control.size import clamp
 from penstock.errors import BadInputError
 from penstock.sample import BatchSample
+from penstock.size import clamp
 from penstock.slo import Metric, Slo
 from penstock.units import format_duration
 

@@ -6,8 +6,8 @@ import math
 from dataclasses import replace
 
 from penstock.control.protocol import Controller, asked_at_admission
-from penstock.control.reading import usable_value
-from penstock.control.scaled import Scaled
+from penstock.control.retarget import Scaled
+from penstock.control.sample_value import usable_value
 from penstock.control.wrappers import Wrapper
 from penstock.errors import BadInputError
 from penstock.sample import BatchSample, Decision

@@ -10,16 +10,16 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from importlib.metadata import EntryPoint, entry_points
 
-from penstock.control.both import Both, objective_inside
-from penstock.control.coerce import coerce, to_bool, to_count, to_whole
 from penstock.control.draining import Draining
 from penstock.control.percentile import Percentile
 from penstock.control.protocol import Controller
-from penstock.control.rampup import RampUp
-from penstock.control.size import LARGEST, SMALLEST
+from penstock.control.settings import coerce, to_bool, to_count, to_whole
+from penstock.control.slow_start import RampUp
+from penstock.control.two_objectives import Both, objective_inside
 from penstock.control.waiting import DEFAULT_PAYS, Waiting
 from penstock.control.wrappers import Bounded, Filled, Sampled, Slewed
 from penstock.errors import BadInputError, PenstockError
+from penstock.size import LARGEST, SMALLEST
 from penstock.slo import Kind, Metric, Slo
 
 GROUP = "penstock.controllers"

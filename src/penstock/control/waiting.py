@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from penstock.control.prediction import Prediction
 from penstock.control.protocol import Controller
-from penstock.control.reading import shown
-from penstock.control.size import format_size
+from penstock.control.sample_value import shown
 from penstock.control.wrappers import Wrapper
 from penstock.errors import BadInputError
+from penstock.model.linear_cost import Prediction
 from penstock.sample import BatchSample, Decision
+from penstock.size import format_size
 from penstock.slo import Kind, Metric, Slo
 
 DEFAULT_PAYS = 0.05

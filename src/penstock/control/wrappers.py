@@ -11,10 +11,10 @@ from abc import ABC, abstractmethod
 from dataclasses import replace
 
 from penstock.control.protocol import Controller, asked_at_admission, news_of
-from penstock.control.reading import keep, usable_value
-from penstock.control.size import LARGEST, SMALLEST, check_size, clamp, format_size
+from penstock.control.sample_value import keep, usable_value
 from penstock.errors import BadInputError
 from penstock.sample import BatchSample, Decision
+from penstock.size import LARGEST, SMALLEST, check_size, clamp, format_size
 from penstock.slo import Slo
 from penstock.units import parse_count, parse_percent
 

@@ -12,12 +12,12 @@ from pyspark import SparkContext
 from pyspark.sql.streaming.query import StreamingQuery
 
 from penstock.control import registry
-from penstock.control.coerce import to_count
-from penstock.control.guard import LagGuard
-from penstock.control.size import LARGEST
+from penstock.control.lag_guard import LagGuard
+from penstock.control.loop import PATIENCE_BATCHES, Loop
+from penstock.control.settings import to_count
 from penstock.errors import BadInputError, UnsupportedError
 from penstock.journal import Journal, last_size
-from penstock.loop import PATIENCE_BATCHES, Loop
+from penstock.size import LARGEST
 from penstock.slo import Slo
 from penstock.spark.gates import SourceGate, gate_for
 from penstock.spark.handle import Handle

@@ -13,9 +13,9 @@ from typing import Any
 
 from pyspark.sql.streaming.query import StreamingQuery
 
+from penstock.control.loop import Gate, Loop
 from penstock.errors import PenstockError, UnsupportedError
 from penstock.journal import Journal, Recording, read
-from penstock.loop import Gate, Loop
 from penstock.sample import BatchSample, Decision
 from penstock.score import summarise
 from penstock.slo import Slo

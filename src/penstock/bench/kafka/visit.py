@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from penstock.bench.doctor import Check
 from penstock.bench.kafka.broker import client, count_records
 from penstock.bench.kafka.trial import connector_of
-from penstock.control.guard import NEAR
+from penstock.control.lag_guard import NEAR
 from penstock.errors import BadInputError
 from penstock.spark.defaults import spark_defaults
 from penstock.units import format_count, format_duration

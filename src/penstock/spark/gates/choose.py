@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from penstock.control.loop import Gate
 from penstock.errors import BadInputError, UnsupportedError
-from penstock.loop import Gate
 from penstock.spark.gates.files import FileGate
 from penstock.spark.gates.kafka import KafkaGate
 from penstock.spark.gates.kafka_bytes import KafkaBytesGate

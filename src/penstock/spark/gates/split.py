@@ -7,9 +7,9 @@ from collections import deque
 from collections.abc import Sequence
 from dataclasses import replace
 
-from penstock.control.size import clamp
 from penstock.errors import UnsupportedError
 from penstock.sample import BatchSample, Decision
+from penstock.size import clamp
 from penstock.spark.gates.costs import RowCosts
 from penstock.spark.gates.protocol import SourceGate
 from penstock.spark.progress import SourceRange

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
-from penstock.control.size import format_size
 from penstock.sample import BatchSample, Decision, Status
+from penstock.size import format_size
 from penstock.slo import Metric, Slo
 from penstock.units import format_duration
 

@@ -9,9 +9,9 @@ from typing import Protocol
 
 from penstock.clock import Clock, SystemClock
 from penstock.control.deadline import Deadline
-from penstock.control.guard import LagGuard
+from penstock.control.lag_guard import LagGuard
+from penstock.control.out_of_reach import Reach
 from penstock.control.protocol import Controller, news_of
-from penstock.control.reach import Reach
 from penstock.journal import Journal
 from penstock.sample import BatchSample, Decision, Status
 from penstock.slo import Slo

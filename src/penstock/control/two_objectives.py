@@ -6,12 +6,12 @@ import math
 from dataclasses import replace
 
 from penstock.control.protocol import Controller
-from penstock.control.reading import measure_name, usable_value
-from penstock.control.scaled import Scaled
-from penstock.control.size import clamp
+from penstock.control.retarget import Scaled
+from penstock.control.sample_value import measure_name, usable_value
 from penstock.control.wrappers import Wrapper, took_all
 from penstock.errors import BadInputError
 from penstock.sample import BatchSample, Decision
+from penstock.size import clamp
 from penstock.slo import Kind, Metric, Slo
 
 # How much of the band's half may be used, and how fast: the part of the second's error that moves the aim.

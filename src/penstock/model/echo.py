@@ -7,8 +7,8 @@ from array import array
 
 import numpy as np
 
-from penstock.control.forecast.crossings import Crossings
-from penstock.control.forecast.shape import FARTHEST, Floats, Shape, sums
+from penstock.model.crossings import Crossings
+from penstock.model.shape import FARTHEST, Floats, Shape, sums
 
 # So many stretches are remembered, each of at least this share of the largest batch, which is forgotten more slowly.
 _STRETCHES, _SHARE = 1024, 0.5
@@ -18,7 +18,7 @@ _RISE = 0.1
 # Extremes of so many stretches say what is high and what is low. A range of less, as a logarithm, is no swing.
 _RECENT, _LEAST_RANGE = 300, 0.35
 # A period is at least so many of the largest batches, and so many of any size; shorter ones are for
-# `penstock.control.forecast.cycle`.
+# `penstock.model.cycle`.
 _SHORTEST, _LEAST_BATCHES = 30, 120
 # No two crossings of such a period are nearer than so many stretches; every fourth stretch is looked at.
 _APART, _LOOKED_AT = 12, 4

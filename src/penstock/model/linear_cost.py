@@ -8,7 +8,7 @@ from array import array
 
 from penstock.control.learning import Past
 from penstock.control.least_squares import Line, regress
-from penstock.control.size import clamp
+from penstock.size import clamp
 
 _WINDOW = 64
 _LEVEL = 5

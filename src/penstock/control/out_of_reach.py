@@ -5,8 +5,8 @@ from __future__ import annotations
 import statistics
 from collections import deque
 
-from penstock.control.size import format_size
 from penstock.sample import BatchSample
+from penstock.size import format_size
 from penstock.slo import Metric, Slo
 from penstock.units import format_duration
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from penstock.control.forecast.shape import FARTHEST, Floats, Shape, sums
+from penstock.model.shape import FARTHEST, Floats, Shape, sums
 
 CELLS = 96
 # Each wave is a sine and a cosine over the cells of a period; slow ones cost less than quick ones.

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from array import array
 
-from penstock.control.forecast.echo import Echo
-from penstock.control.forecast.lines import Lines
-from penstock.control.forecast.overhead import Overhead
-from penstock.control.forecast.queue import Queue, Seen
-from penstock.control.size import SMALLEST, clamp
+from penstock.model.echo import Echo
+from penstock.model.lines import Lines
+from penstock.model.overhead import Overhead
+from penstock.model.queue import Queue, Seen
+from penstock.size import SMALLEST, clamp
 
 # A batch has so much less or more work than one of a row that all take the goal. In the first batches after the load
 # has returned to a known level it may have more: those ahead of it were made for another.
@@ -29,15 +29,15 @@ _REMEMBERED = 64
 class Pipeline:
     """Learns what batches take in a pipeline, and sizes each for the moment in which it is admitted.
 
-    With all that is ahead of it in the slowest stage, and the stages behind that (`penstock.control.forecast.queue`),
+    With all that is ahead of it in the slowest stage, and the stages behind that (`penstock.model.queue`),
     a batch of work w that is admitted at t leaves at
 
         t + sum of the work ahead + (1 + tail) w
 
     so w follows from the goal: whatever went wrong with those before, this one is made right. What items take is
-    followed over their place (`penstock.control.forecast.lines`), or foreseen by a slow cycle
-    (`penstock.control.forecast.echo`); what is there whatever the size as elsewhere
-    (`penstock.control.forecast.overhead`).
+    followed over their place (`penstock.model.lines`), or foreseen by a slow cycle
+    (`penstock.model.echo`); what is there whatever the size as elsewhere
+    (`penstock.model.overhead`).
     """
 
     def __init__(self, target: float, cycles: bool = True) -> None:

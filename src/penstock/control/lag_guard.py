@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections import deque
 
-from penstock.control.size import LARGEST, format_size
 from penstock.errors import BadInputError
 from penstock.sample import BatchSample, Decision
+from penstock.size import LARGEST, format_size
 from penstock.units import format_duration
 
 NEAR = 0.5

@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 
-from penstock.control.forecast.shape import FARTHEST, Floats, Shape
+from penstock.model.shape import FARTHEST, Floats, Shape
 
 # Each round moves the rise, the length of the heavy part and the period, or leaves them; in parts of the period.
 _MOVES = np.array(list(itertools.product((-1.0, 0.0, 1.0), repeat=3)))
@@ -24,7 +24,7 @@ def fit_steps(
 ) -> tuple[Shape, float] | None:
     """The two levels, with a period near the given one, that explain the work of batches, and the mean of its losses.
 
-    As `penstock.control.forecast.waves.fit_waves`, whose curve is too soft for a jump: here a batch across it tells
+    As `penstock.model.waves.fit_waves`, whose curve is too soft for a jump: here a batch across it tells
     where within it the load has jumped. For each guess of where the load rises, how long it stays and the period, the
     levels a and b follow by least squares from
 

@@ -8,10 +8,10 @@ from itertools import pairwise, takewhile
 
 import numpy as np
 
-from penstock.control.forecast.crossings import Crossings
-from penstock.control.forecast.shape import FARTHEST, Floats, Shape, sums
-from penstock.control.forecast.steps import fit_steps
-from penstock.control.forecast.waves import Known, fit_waves
+from penstock.model.crossings import Crossings
+from penstock.model.shape import FARTHEST, Floats, Shape, sums
+from penstock.model.steps import fit_steps
+from penstock.model.waves import Known, fit_waves
 
 # So many batches are remembered, and no period is longer.
 _HISTORY = 400
@@ -54,7 +54,7 @@ class Cycle:
     The load has a period when it crosses the middle between its recent extremes at regular intervals, counted in items:
     twice upwards and twice downwards, or three times in one direction. What items cost over a period, and how long
     it is exactly, is then fitted to the last batches, and anew about once a period: as a swing
-    (`penstock.control.forecast.waves`) or as two levels (`penstock.control.forecast.steps`), whichever explains them
+    (`penstock.model.waves`) or as two levels (`penstock.model.steps`), whichever explains them
     better.
 
     The forecast is used only while its errors are smaller than those without it. Where noise lasts, half of what the

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 
 from penstock.control.protocol import Controller
-from penstock.control.reading import keep, measure_name, usable_value
-from penstock.control.size import clamp, format_change
+from penstock.control.sample_value import keep, measure_name, usable_value
 from penstock.control.wrappers import Wrapper
 from penstock.errors import BadInputError
 from penstock.sample import BatchSample, Decision
+from penstock.size import clamp, format_change
 from penstock.slo import Metric, Slo
 
 
