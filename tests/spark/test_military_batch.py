@@ -27,7 +27,7 @@ def made(workload: Workload, df: DataFrame) -> DataFrame:
     """A DataFrame of ids with the items' columns."""
 
     def rows(batches: Iterator[Any]) -> Iterator[Any]:
-        from penstock.apps.military.columns import record_batch
+        from penstock.stages.columns import record_batch
 
         for batch in batches:
             for index in batch.column("id").to_pylist():

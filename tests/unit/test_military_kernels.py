@@ -12,7 +12,7 @@ from penstock.apps.military.terrain import SIDE, terrain
 from penstock.apps.military.units import LIMITS, NAMES, WANTED, WEIGHTS
 from penstock.errors import BadInputError
 
-columns = pytest.importorskip("penstock.apps.military.columns")
+columns = pytest.importorskip("penstock.stages.columns")
 stages = pytest.importorskip("penstock.apps.military.stages")
 
 

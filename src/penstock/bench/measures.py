@@ -63,8 +63,8 @@ def military_kernels(rounds: int = 7) -> Iterator[Measure]:
     from concurrent.futures import ThreadPoolExecutor
 
     from penstock.apps.military.app import run_stages
-    from penstock.apps.military.columns import record_batch
     from penstock.apps.military.stages import STAGES
+    from penstock.stages.columns import record_batch
 
     prepared = prepare(RunSpec("military", "test"))
     middle = (prepared.workload.items or 0) // 2

@@ -105,7 +105,7 @@ def run_stages(stages: Sequence[Stage], batches: Iterable[Any]) -> Iterator[Any]
 
 
 def _compile() -> None:
-    from penstock.apps.military.columns import record_batch
+    from penstock.stages.columns import record_batch
 
     for _ in run_stages(STAGES, [record_batch(items(np.arange(1), np.ones(1), seed=0))]):
         pass

@@ -20,8 +20,9 @@ RESULT_DDL = "id bigint, places binary, valid boolean, hash bigint"
 
 def explored(batch: Any) -> Any:
     """Stage B: adds the features of every coordinate."""
-    from penstock.apps.military import columns, kernels
-    from penstock.spark.arrow import packed
+    from penstock.apps.military import kernels
+    from penstock.stages import columns
+    from penstock.stages.arrow import packed
 
     coordinates = columns.matrix(batch, "coordinates", np.int32, COORDINATES)
     features = np.empty((len(coordinates), COORDINATES, len(FEATURES)), dtype=np.int32)
@@ -32,8 +33,9 @@ def explored(batch: Any) -> Any:
 
 def chosen(batch: Any) -> Any:
     """Stage C: adds the index of the best coordinate for every unit."""
-    from penstock.apps.military import columns, kernels
-    from penstock.spark.arrow import packed
+    from penstock.apps.military import kernels
+    from penstock.stages import columns
+    from penstock.stages.arrow import packed
 
     features = columns.matrix(batch, "features", np.int32, COORDINATES * len(FEATURES))
     units = columns.matrix(batch, "units", np.uint8, UNITS)
@@ -44,7 +46,8 @@ def chosen(batch: Any) -> Any:
 
 def validated(batch: Any) -> Any:
     """Stage D: the place of every unit, whether the item is valid, and the hash of its result."""
-    from penstock.apps.military import columns, kernels
+    from penstock.apps.military import kernels
+    from penstock.stages import columns
 
     ids = columns.vector(batch, "id")
     places = np.empty((len(ids), UNITS), dtype=np.int32)

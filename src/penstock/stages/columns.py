@@ -13,7 +13,7 @@ from penstock.workloads.workload import Columns
 try:
     import pyarrow as pa
 
-    from penstock.spark.arrow import packed
+    from penstock.stages.arrow import packed
 except ImportError as error:
     raise MissingExtraError("pyarrow", "spark") from error
 
