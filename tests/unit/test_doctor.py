@@ -7,9 +7,9 @@ import pytest
 
 from penstock.bench import doctor
 from penstock.bench.doctor import gpu, healthy, java, package, shuffle_partitions, spark, spark_defaults
-from penstock.bench.kafka import trial as trial_module
-from penstock.bench.kafka.visit import connector, retention, visit
 from penstock.errors import BadInputError
+from penstock.testing.kafka import trial as trial_module
+from penstock.testing.kafka.visit import connector, retention, visit
 
 
 @pytest.mark.parametrize(

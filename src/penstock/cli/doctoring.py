@@ -8,9 +8,9 @@ from itertools import chain
 from pathlib import Path
 
 from penstock.bench.doctor import Check
-from penstock.bench.kafka.trial import trial
-from penstock.bench.kafka.visit import visit
 from penstock.cli.watch import stderr_kept, stdout_to_stderr
+from penstock.testing.kafka.trial import trial
+from penstock.testing.kafka.visit import visit
 
 
 def kafka_checks(here: bool, bootstrap: str | None, topic: str | None) -> list[Check]:

@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from penstock.bench.doctor import Check, healthy
-from penstock.bench.kafka import visit as visit_module
-from penstock.bench.kafka.broker import Broker, free_ports
-from penstock.bench.kafka.produce import fill
-from penstock.bench.kafka.trial import trial
-from penstock.bench.kafka.visit import visit
+from penstock.testing.kafka import visit as visit_module
+from penstock.testing.kafka.broker import Broker, free_ports
+from penstock.testing.kafka.produce import fill
+from penstock.testing.kafka.trial import trial
+from penstock.testing.kafka.visit import visit
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -11,10 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from penstock.bench.kafka import jars
-from penstock.bench.kafka.broker import Broker
-from penstock.bench.kafka.produce import Producer, fill
-from penstock.bench.kafka.readings import Readings, watched
 from penstock.bench.session import session
 from penstock.control import registry
 from penstock.errors import BadInputError, PenstockError
@@ -23,6 +19,10 @@ from penstock.patterns.arrivals import parse_arrivals
 from penstock.sample import BatchSample
 from penstock.slo import Metric, Slo, Verdict
 from penstock.spark.faults import cause
+from penstock.testing.kafka import jars
+from penstock.testing.kafka.broker import Broker
+from penstock.testing.kafka.produce import Producer, fill
+from penstock.testing.kafka.readings import Readings, watched
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

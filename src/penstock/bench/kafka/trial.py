@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from penstock.bench.doctor import Check
-from penstock.bench.kafka import jars
-from penstock.bench.kafka.broker import Broker
-from penstock.bench.kafka.produce import fill
 from penstock.errors import PenstockError, UnsupportedError
 from penstock.spark.faults import cause
+from penstock.testing.kafka import jars
+from penstock.testing.kafka.broker import Broker
+from penstock.testing.kafka.produce import fill
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from penstock.bench.doctor import Check
-from penstock.bench.kafka.broker import client, count_records
-from penstock.bench.kafka.trial import connector_of
 from penstock.control.lag_guard import NEAR
 from penstock.errors import BadInputError
 from penstock.spark.defaults import spark_defaults
+from penstock.testing.kafka.broker import client, count_records
+from penstock.testing.kafka.trial import connector_of
 from penstock.units import format_count, format_duration
 
 if TYPE_CHECKING:

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from penstock.bench.kafka.broker import BrokerError
 from penstock.clock import Clock, SystemClock
 from penstock.errors import BadInputError, MissingExtraError
 from penstock.patterns.arrivals import AnyArrivals
+from penstock.testing.kafka.broker import BrokerError
 
 if TYPE_CHECKING:
     import confluent_kafka

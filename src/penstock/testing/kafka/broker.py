@@ -17,8 +17,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from penstock.bench.kafka import jars
 from penstock.errors import MissingExtraError, PenstockError
+from penstock.testing.kafka import jars
 
 if TYPE_CHECKING:
     from confluent_kafka.admin import AdminClient

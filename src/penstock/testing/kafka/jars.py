@@ -1,6 +1,6 @@
 """The jars of a Kafka broker and of Spark's Kafka connector: pinned lists, fetched once into a cache, checked by sum.
 
-`python -m penstock.bench.kafka.jars` fetches both lists. The cache is `$PENSTOCK_CACHE`, else
+`python -m penstock.testing.kafka.jars` fetches both lists. The cache is `$PENSTOCK_CACHE`, else
 `$XDG_CACHE_HOME/penstock`, else `~/.cache/penstock`. Where no network can be reached, put the jars of `broker.txt` and
 `connector.txt` into a folder and name it in `PENSTOCK_JARS`.
 """
@@ -30,7 +30,7 @@ from penstock.errors import MissingExtraError, PenstockError
 
 log = logging.getLogger("penstock")
 
-COMMAND = "python -m penstock.bench.kafka.jars"
+COMMAND = "python -m penstock.testing.kafka.jars"
 _CLOSED = "or put the jars into a folder and name it in PENSTOCK_JARS (docs/kafka.md)"
 _QUIET_S = 2.0
 _PATIENCE_S = 900.0
@@ -81,7 +81,7 @@ class JarList:
     @classmethod
     def read(cls, name: str) -> JarList:
         """The pinned list that lies beside this module."""
-        lines = resources.files("penstock.bench.kafka").joinpath(f"{name}.txt").read_text("utf-8").splitlines()
+        lines = resources.files("penstock.testing.kafka").joinpath(f"{name}.txt").read_text("utf-8").splitlines()
         pairs = (line.split() for line in lines if not line.startswith("#"))
         return cls(name, tuple(Jar(sha256, *coordinates.split(":")) for sha256, coordinates in pairs))
 
@@ -176,7 +176,7 @@ def by_ivy(jars: JarList, folder: Path, progress: Progress) -> None:
     with tempfile.TemporaryDirectory(prefix="penstock-ivy-") as scratch:
         wanted = Path(scratch) / "ivy.xml"
         wanted.write_text(_ivy_file(jars), "utf-8")
-        settings = resources.files("penstock.bench.kafka").joinpath("ivysettings.xml")
+        settings = resources.files("penstock.testing.kafka").joinpath("ivysettings.xml")
         said = _run_ivy(
             [
                 *("-settings", str(settings), "-ivy", str(wanted), "-cache", os.path.join(scratch, "cache")),
