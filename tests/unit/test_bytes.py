@@ -6,8 +6,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from penstock.spark.bytes import ByteHistory, LogSize, parse_sizes
-from penstock.spark.share import rows_within, share
+from penstock.spark.gates.kafka.log_sizes import ByteHistory, LogSize, parse_sizes
+from penstock.spark.gates.kafka.partition_shares import rows_within, share
 
 PART = ("rides", 0)
 OTHER = ("rides", 1)

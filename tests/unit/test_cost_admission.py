@@ -18,8 +18,8 @@ from penstock.errors import BadInputError
 from penstock.patterns import parse, parse_arrivals
 from penstock.patterns.layout import work_layout
 from penstock.sample import Decision
-from penstock.spark.mailbox import Admission, Mailbox
-from penstock.spark.progress import SourceRange
+from penstock.spark.observe.report import SourceRange
+from penstock.spark.source.mailbox import Admission, Mailbox
 from penstock.workloads import workload as module
 from penstock.workloads.workload import Workload
 
@@ -28,8 +28,8 @@ pytest.importorskip("pyspark.sql.streaming.datasource", reason="the source needs
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxRows
 
 from penstock.spark.gates import SplitGate, WorkloadGate
-from penstock.spark.sampler import Admitted
-from penstock.spark.source import WorkloadReader
+from penstock.spark.observe.sampler import Admitted
+from penstock.spark.source.workload import WorkloadReader
 
 LAYOUT = work_layout(work=2e5, low=1.0, high=30.0, batches=20)
 WORKLOAD = Workload(parse_arrivals("saturated"), LAYOUT)

@@ -9,12 +9,12 @@ import pytest
 
 from penstock.errors import BadInputError, UnsupportedError
 from penstock.sample import Decision
-from penstock.spark.progress import SourceRange
+from penstock.spark.observe.report import SourceRange
 
 pytest.importorskip("pyspark", reason="the gates need Spark's classes")
 
 from penstock.spark.gates import FileGate
-from penstock.spark.jvm import SourceInfo
+from penstock.spark.jvm.bridge import SourceInfo
 
 
 class LiveFake:

@@ -13,8 +13,8 @@ pytest.importorskip("pyspark", reason="the gates need Spark's classes")
 from penstock.errors import BadInputError
 from penstock.sample import Decision
 from penstock.spark.gates import KafkaBytesGate, KafkaGate, SplitGate, gate_for
-from penstock.spark.jvm import SourceInfo
-from penstock.spark.progress import SourceRange
+from penstock.spark.jvm.bridge import SourceInfo
+from penstock.spark.observe.report import SourceRange
 
 
 class LiveFake:

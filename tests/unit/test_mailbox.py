@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.spark.mailbox import Admission, Mailbox, Receipt
+from penstock.spark.source.mailbox import Admission, Mailbox, Receipt
 
 sizes = st.none() | st.floats(1, 1e18)
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.spark.offsets import OffsetHistory, between, parse_offsets
+from penstock.spark.gates.kafka.end_offsets import OffsetHistory, between, parse_offsets
 
 PART = ("rides", 0)
 

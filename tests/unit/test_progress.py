@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from penstock.spark.progress import Progress, SourceRange, parse_job_end, parse_progress
+from penstock.spark.observe.report import Progress, SourceRange, parse_job_end, parse_progress
 
 CAPTURED = sorted((Path(__file__).parent / "data").glob("progress-*.json"))
 

@@ -6,8 +6,8 @@ import pytest
 
 from penstock.clock import ManualClock
 from penstock.sample import Status
-from penstock.spark.progress import JobEnd, Progress, SourceRange
-from penstock.spark.sampler import Admitted, Sampler
+from penstock.spark.observe.report import JobEnd, Progress, SourceRange
+from penstock.spark.observe.sampler import Admitted, Sampler
 
 SOURCES = (SourceRange("0", "100"),)
 

@@ -12,14 +12,14 @@ from hypothesis import strategies as st
 from penstock.clock import ManualClock
 from penstock.errors import BadInputError
 from penstock.patterns import parse, parse_arrivals
-from penstock.spark.mailbox import Admission, Mailbox, Receipt
+from penstock.spark.source.mailbox import Admission, Mailbox, Receipt
 from penstock.workloads.workload import Workload
 
 pytest.importorskip("pyspark.sql.streaming.datasource", reason="the source needs Spark 4.2")
 
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxRows
 
-from penstock.spark.source import WorkloadReader
+from penstock.spark.source.workload import WorkloadReader
 
 ALL = ReadAllAvailable()
 ONE = parse("constant:value=1")

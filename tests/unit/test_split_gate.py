@@ -16,8 +16,8 @@ pytest.importorskip("pyspark", reason="the gates need Spark's classes")
 from penstock.errors import UnsupportedError
 from penstock.sample import BatchSample, Decision, Status
 from penstock.spark.gates import SplitGate
-from penstock.spark.gates.costs import RowCosts
-from penstock.spark.sampler import Admitted
+from penstock.spark.gates.row_costs import RowCosts
+from penstock.spark.observe.sampler import Admitted
 from penstock.testing.fakes import FakeGate
 
 FIXED_S = 0.1

@@ -11,7 +11,7 @@ import pytest
 from penstock.journal.records import to_decision, to_record
 from penstock.sample import Decision, longest_wait_s
 from penstock.sim.run import SimSpec, _held_until_s, simulate
-from penstock.spark.mailbox import Admission, Mailbox
+from penstock.spark.source.mailbox import Admission, Mailbox
 
 pytest.importorskip("pyspark.sql.streaming.datasource", reason="the source needs Spark 4.2")
 

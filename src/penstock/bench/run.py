@@ -244,7 +244,7 @@ def _finish(query: StreamingQuery, out: Path) -> None:
 
 def _start(spark: SparkSession, prepared: Prepared, out: Path) -> StreamingQuery:
     from penstock.spark.reader import gated
-    from penstock.spark.source import read_workload
+    from penstock.spark.source.workload import read_workload
 
     spec = prepared.spec
     reader = read_workload(spark, prepared.workload, partitions=spec.partitions, admit=spec.admit)
@@ -266,7 +266,7 @@ def trial(
     spark: SparkSession, prepared: Prepared, workload: Workload, rows: int, out: Path, stop: threading.Event
 ) -> list[tuple[int, float]]:
     """The app's pipeline over a workload in batches of so many rows, into the bin: items and seconds of each batch."""
-    from penstock.spark.source import read_workload
+    from penstock.spark.source.workload import read_workload
 
     df = read_workload(spark, workload, max_rows=rows, partitions=prepared.spec.partitions).load()
     folder = out / "warm-up"

@@ -21,11 +21,11 @@ from penstock.score import summarise
 from penstock.slo import Slo
 from penstock.spark.faults import cause, hint
 from penstock.spark.gates import KafkaBytesGate, KafkaGate, SourceGate, SplitGate, WorkloadGate, gates_of
-from penstock.spark.gates.kafka_bytes import NOMINAL_BYTES
-from penstock.spark.jvm import LiveQuery
-from penstock.spark.monitor import Monitor
-from penstock.spark.progress import Progress, parse_job_end, parse_progress
-from penstock.spark.sampler import Sampler
+from penstock.spark.gates.kafka.bytes import NOMINAL_BYTES
+from penstock.spark.jvm.bridge import LiveQuery
+from penstock.spark.observe.monitor import Monitor
+from penstock.spark.observe.report import Progress, parse_job_end, parse_progress
+from penstock.spark.observe.sampler import Sampler
 from penstock.units import format_duration
 
 log = logging.getLogger("penstock")

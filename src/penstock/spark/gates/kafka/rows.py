@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from penstock.sample import Decision
-from penstock.spark.jvm import LiveQuery
-from penstock.spark.offsets import OffsetHistory, between, parse_offsets
-from penstock.spark.progress import SourceRange
+from penstock.spark.gates.kafka.end_offsets import OffsetHistory, between, parse_offsets
+from penstock.spark.jvm.bridge import LiveQuery
+from penstock.spark.observe.report import SourceRange
+from penstock.spark.observe.sampler import Admitted
 from penstock.spark.reader import FIRST_ROWS
-from penstock.spark.sampler import Admitted
 
 MOST_ROWS = 2**53
 

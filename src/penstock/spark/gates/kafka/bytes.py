@@ -8,15 +8,15 @@ from dataclasses import replace
 from typing import Any
 
 from penstock.sample import Decision
-from penstock.spark.bytes import ByteHistory, parse_sizes
 from penstock.spark.gates.files import FIRST_BYTES
-from penstock.spark.gates.kafka import MOST_ROWS, KafkaGate
-from penstock.spark.jvm import LiveQuery
-from penstock.spark.offsets import Ends, between, parse_offsets
-from penstock.spark.progress import SourceRange
+from penstock.spark.gates.kafka.end_offsets import Ends, between, parse_offsets
+from penstock.spark.gates.kafka.log_sizes import ByteHistory, parse_sizes
+from penstock.spark.gates.kafka.partition_shares import rows_within
+from penstock.spark.gates.kafka.rows import MOST_ROWS, KafkaGate
+from penstock.spark.jvm.bridge import LiveQuery
+from penstock.spark.observe.report import SourceRange
+from penstock.spark.observe.sampler import Admitted
 from penstock.spark.reader import FIRST_ROWS
-from penstock.spark.sampler import Admitted
-from penstock.spark.share import rows_within
 
 # What a row counts as long as nothing is known: the first size then admits as much as that of a gate in rows.
 NOMINAL_BYTES = FIRST_BYTES / FIRST_ROWS

@@ -15,8 +15,8 @@ from pyspark import SparkContext
 from pyspark.sql.streaming.query import StreamingQuery
 
 from penstock.errors import UnsupportedError
-from penstock.spark.jvm import Bridge, LiveQuery
-from penstock.spark.lane import Event, Lane
+from penstock.spark.jvm.bridge import Bridge, LiveQuery
+from penstock.spark.observe.lane import Event, Lane
 from penstock.units import format_duration, parse_duration_s
 
 log = logging.getLogger("penstock")

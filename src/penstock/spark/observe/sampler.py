@@ -9,7 +9,7 @@ from typing import Protocol
 
 from penstock.clock import Clock, SystemClock
 from penstock.sample import BatchSample, Status
-from penstock.spark.progress import JobEnd, Progress, SourceRange
+from penstock.spark.observe.report import JobEnd, Progress, SourceRange
 
 _REMEMBERED_BATCHES = 64
 _TAIL_WEIGHT = 0.3

@@ -8,7 +8,7 @@ from bisect import bisect_right
 from collections.abc import Mapping
 from typing import NamedTuple, TypeAlias
 
-from penstock.spark.offsets import Ends
+from penstock.spark.gates.kafka.end_offsets import Ends
 
 Part: TypeAlias = tuple[str, int]
 

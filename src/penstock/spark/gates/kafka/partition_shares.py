@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
-from penstock.spark.bytes import ByteHistory
-from penstock.spark.offsets import Ends
+from penstock.spark.gates.kafka.end_offsets import Ends
+from penstock.spark.gates.kafka.log_sizes import ByteHistory
 
 # Solved to this part of the rows, which is far below what the history knows.
 _EXACT = 1e-3
@@ -40,7 +40,7 @@ def rows_within(size: float, start: Ends, ends: Ends, history: ByteHistory) -> i
     With B(R) the bytes of what Spark takes of R rows, the largest R with B(R) <= size, by bisection, to 0.1%. Where
     all that waits is less, the rest is for records that come until the batch is planned, as large as the last ones.
 
-    >>> from penstock.spark.bytes import LogSize
+    >>> from penstock.spark.gates.kafka.log_sizes import LogSize
     >>> history = ByteHistory()
     >>> for end, bytes_ in ((0, 0), (1000, 100_000), (1100, 1_100_000)):
     ...     history.see({("a", 0): LogSize(0, end, bytes_)})

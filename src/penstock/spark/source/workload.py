@@ -19,7 +19,7 @@ from pyspark.sql.types import BinaryType, StructType
 from penstock.clock import Clock, SystemClock
 from penstock.errors import BadInputError, UnsupportedError
 from penstock.sample import longest_wait_s
-from penstock.spark.mailbox import Admission, Mailbox, Receipt, make_mailbox
+from penstock.spark.source.mailbox import Admission, Mailbox, Receipt, make_mailbox
 from penstock.stages.arrow import listed, packed
 
 try:
