@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
+from penstock.apps.digest import Digest, committed_files
 from penstock.apps.military.app import MilitaryServer
-from penstock.apps.military.digest import Digest, committed_files
 from penstock.apps.military.items import ITEM_DDL
 from penstock.apps.military.reference import slice_digest
 from penstock.apps.military.stages import CHOOSE, EXPLORE, STAGES, VALIDATE

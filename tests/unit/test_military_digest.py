@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from penstock.apps.digest import Digest, committed_files, digest_of_directory
 from penstock.apps.military import reference
 from penstock.apps.military.app import MilitaryServer
-from penstock.apps.military.digest import Digest, committed_files, digest_of_directory
 from penstock.bench import demo
 from penstock.errors import BadInputError
 

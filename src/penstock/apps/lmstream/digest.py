@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from penstock.apps.military.digest import committed_files
+from penstock.apps.digest import committed_files
 from penstock.errors import BadInputError, MissingExtraError
 from penstock.patterns.hashing import hashed
 

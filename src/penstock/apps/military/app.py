@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from penstock.apps.digest import digest_of_directory
 from penstock.apps.military import reference, sizes
-from penstock.apps.military.digest import digest_of_directory
 from penstock.apps.military.items import ITEM_DDL, items
 from penstock.apps.military.stages import STAGES
 from penstock.apps.protocol import Progress, Stage

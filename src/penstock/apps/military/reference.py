@@ -18,8 +18,8 @@ from pathlib import Path
 
 import numpy as np
 
+from penstock.apps.digest import Digest
 from penstock.apps.military import sizes
-from penstock.apps.military.digest import Digest
 from penstock.apps.military.stages import STAGES
 from penstock.apps.protocol import Progress
 from penstock.errors import BadInputError
