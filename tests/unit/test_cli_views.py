@@ -8,11 +8,11 @@ import pytest
 from rich.console import Console
 
 from penstock.bench.run import RunSpec, RunState
-from penstock.cli.board import Board
 from penstock.cli.plot import ROWS, band_plot
 from penstock.cli.tables import summary_table
 from penstock.cli.views import LineView, LiveView, view_of
 from penstock.journal import Journal
+from penstock.report.board import Board
 from penstock.sample import BatchSample, Decision
 from penstock.score import summarise
 from penstock.slo import Slo

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from penstock.bench.picture import check, draw, draw_pair, trace_of
 from penstock.errors import BadInputError, MissingExtraError
 from penstock.journal import Recording
+from penstock.report.picture import check, draw, draw_pair, trace_of
 from penstock.sample import BatchSample, Status
 from penstock.slo import Slo, Verdict
 

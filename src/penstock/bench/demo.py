@@ -17,11 +17,11 @@ from penstock.bench.demo_page import write_page
 from penstock.bench.demo_picture import draw_race
 from penstock.bench.demo_runs import BASE, Runs, Watch
 from penstock.bench.demo_size import careful_size
-from penstock.bench.picture import check
-from penstock.bench.report.chart import graph_objects
-from penstock.bench.report.write import write_report
 from penstock.bench.run import Prepared, RunSpec, RunState, Tick, prepare
 from penstock.journal import Recording, read
+from penstock.report.chart import graph_objects
+from penstock.report.picture import check
+from penstock.report.write import write_report
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

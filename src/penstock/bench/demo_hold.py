@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from penstock.bench.demo_runs import BASE, Runs, Watch
-from penstock.bench.picture import check, draw, draw_pair
-from penstock.bench.report.chart import graph_objects
-from penstock.bench.report.write import write_report
 from penstock.bench.run import RunSpec, prepare
 from penstock.journal import read
+from penstock.report.chart import graph_objects
+from penstock.report.picture import check, draw, draw_pair
+from penstock.report.write import write_report
 
 SPEC = replace(BASE, slo="1 s ± 10%")
 LIMIT_S = 60.0

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from penstock.bench.delivery import delivered
-from penstock.bench.report.words import DASH, number_of
 from penstock.journal import Recording
+from penstock.report.words import DASH, number_of
 from penstock.sample import BatchSample
 from penstock.slo import Slo
 

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from penstock.bench.demo_outcome import NAMES, PENSTOCK, PLAIN, Outcome, notes, seconds, sentence
-from penstock.bench.report import words
-from penstock.bench.report.markup import Html, element, table
-from penstock.bench.report.page import Number, Page, Section
+from penstock.report import words
+from penstock.report.markup import Html, element, table
+from penstock.report.page import Number, Page, Section
 from penstock.slo import Slo
 
 _OUTPUT = {True: "correct", False: "WRONG", None: "not checked"}

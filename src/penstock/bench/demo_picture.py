@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from penstock.bench.demo_outcome import FIXED, NAMES, PENSTOCK, PLAIN, Outcome, seconds
-from penstock.bench.picture import DPI, FAINT, STYLE, TEXT, pyplot
-from penstock.bench.report.words import number_of
+from penstock.report.picture import DPI, FAINT, STYLE, TEXT, pyplot
+from penstock.report.words import number_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -86,7 +86,7 @@ class _Told:
 
 
 def _draw(spec: CompareSpec) -> None:
-    from penstock.bench.picture import draw
+    from penstock.report.picture import draw
 
     for controller, picture in PICTURES.items():
         journal = RUNS / "r1" / label_of(controller) / "journal.jsonl"

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from penstock.bench.report.write import write_report
+from penstock.report.write import write_report
 
 
 def report_command(

@@ -13,7 +13,6 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
-from penstock.bench import picture
 from penstock.bench.run import RunSpec, RunState, Tick, prepare, run
 from penstock.cli.tables import console_here, summary_table
 from penstock.cli.views import SilentView, view_of
@@ -21,6 +20,7 @@ from penstock.cli.watch import INTERRUPTED, Job, stderr_kept, stdout_to_stderr, 
 from penstock.control.registry import DEFAULT
 from penstock.errors import BadInputError
 from penstock.journal import read
+from penstock.report import picture
 from penstock.slo import Slo
 from penstock.units import parse_count
 

@@ -10,8 +10,8 @@ from rich.table import Table
 from rich.text import Text
 
 from penstock.bench.doctor import Check
-from penstock.bench.report import words
-from penstock.cli.board import percent
+from penstock.report import words
+from penstock.report.board import percent
 from penstock.slo import Kind, Slo
 from penstock.units import format_count, format_duration
 

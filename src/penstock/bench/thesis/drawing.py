@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from penstock.bench import picture
-from penstock.bench.picture import _BAND, _LOAD, _MISS, _SIZE
 from penstock.patterns.base import FloatArray
+from penstock.report import picture
+from penstock.report.picture import _BAND, _LOAD, _MISS, _SIZE
 from penstock.sim.load import Load
 from penstock.units import format_count
 

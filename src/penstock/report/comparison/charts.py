@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from penstock.bench.report.chart import FAINT, HIT, INK, LOAD, PAPER, Chart, View, figure, hover_text
-from penstock.bench.report.measures import MEASURES, Measure, bounds_of, mean_of, ordered, values_of
+from penstock.report.chart import FAINT, HIT, INK, LOAD, PAPER, Chart, View, figure, hover_text
+from penstock.report.comparison.measures import MEASURES, Measure, bounds_of, mean_of, ordered, values_of
 
 Row = Mapping[str, Any]
 # Colour and shape both tell: filled is the best, open cannot be told from it, grey is below, a diamond is an oracle.

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import resources
 
-from penstock.bench.report.chart import Chart, plotly_js
-from penstock.bench.report.markup import Html, element, join
 from penstock.distribution import penstock_version
+from penstock.report.chart import Chart, plotly_js
+from penstock.report.markup import Html, element, join
 
 # The browser itself is told to load nothing, so a report is as private as the journal it was made from.
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data: blob:"
@@ -98,4 +98,4 @@ def _foot() -> Html:
 
 
 def _resource(name: str) -> Html:
-    return Html(resources.files("penstock.bench.report").joinpath(name).read_text(encoding="utf-8"))
+    return Html(resources.files("penstock.report").joinpath(name).read_text(encoding="utf-8"))

@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from penstock.bench.report import words
-from penstock.bench.report.batches import Batch, batches_of, thinned
-from penstock.bench.report.chart import FAINT, HIT, MISS, Chart, graph_objects, hover_text
-from penstock.bench.report.trace_chart import add_band, batch_text, ceiling, value_ticks
 from penstock.errors import PenstockError
 from penstock.journal import read
+from penstock.report import words
+from penstock.report.batches import Batch, batches_of, thinned
+from penstock.report.chart import FAINT, HIT, MISS, Chart, graph_objects, hover_text
+from penstock.report.run.trace import add_band, batch_text, ceiling, value_ticks
 from penstock.slo import Slo, Verdict
 
 _COLUMNS = 3

@@ -9,9 +9,9 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from penstock.bench.report import words
 from penstock.errors import BadInputError, MissingExtraError
 from penstock.journal import Recording
+from penstock.report import words
 from penstock.score import Met, SloMetrics
 from penstock.slo import Metric, Slo, Verdict
 from penstock.units import format_count

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from itertools import groupby
 from typing import Any
 
-from penstock.bench.report import words
-from penstock.bench.report.batches import Batch
-from penstock.bench.report.chart import (
+from penstock.report import words
+from penstock.report.batches import Batch
+from penstock.report.chart import (
     BAND,
     FAINT,
     HIT,

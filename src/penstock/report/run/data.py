@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from penstock.bench.report import words
-from penstock.bench.report.batches import Batch, batches_of
 from penstock.errors import BadInputError
 from penstock.journal import Recording, read
 from penstock.journal.reader import Event
+from penstock.report import words
+from penstock.report.batches import Batch, batches_of
 from penstock.score import summarise
 from penstock.slo import Slo, Verdict
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from penstock.bench.report import words
-from penstock.bench.report.batches import Batch
+from penstock.report import words
+from penstock.report.batches import Batch
 from penstock.score import Response
 from penstock.score.saso import HELD_BATCHES, LOAD_JUMP, STABLE_SHARE
 from penstock.slo import Metric, Slo, Verdict

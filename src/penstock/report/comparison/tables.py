@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from penstock.bench.report import words
-from penstock.bench.report.markup import Html, element, escape, join, table
-from penstock.bench.report.measures import MEASURES, bounds_of, mean_of
+from penstock.report import words
+from penstock.report.comparison.measures import MEASURES, bounds_of, mean_of
+from penstock.report.markup import Html, element, escape, join, table
 
 Row = Mapping[str, Any]
 

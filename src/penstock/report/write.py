@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from penstock.bench.report.chart import graph_objects
-from penstock.bench.report.comparison import comparison_page
-from penstock.bench.report.page import Page
-from penstock.bench.report.run import run_page
-from penstock.bench.report.run_data import load_run
 from penstock.errors import BadInputError
+from penstock.report.chart import graph_objects
+from penstock.report.comparison.page import comparison_page
+from penstock.report.page import Page
+from penstock.report.run.data import load_run
+from penstock.report.run.page import run_page
 from penstock.score import comparison as comparisons
 
 JOURNAL = "journal.jsonl"

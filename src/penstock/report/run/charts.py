@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from penstock.bench.report import words
-from penstock.bench.report.batches import Batch, every
-from penstock.bench.report.chart import BAND, BATCHES, HIT, ITEMS, MISS, Chart, figure, hover_text
+from penstock.report import words
+from penstock.report.batches import Batch, every
+from penstock.report.chart import BAND, BATCHES, HIT, ITEMS, MISS, Chart, figure, hover_text
 from penstock.score import cumulative
 from penstock.slo import Kind, Metric, Slo, Verdict
 

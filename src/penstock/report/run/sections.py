@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from penstock.bench.report.batches import thinned
-from penstock.bench.report.markup import element
-from penstock.bench.report.page import Section
-from penstock.bench.report.run_charts import cumulative_chart, patterns_chart, phases_chart, spread_chart
-from penstock.bench.report.run_data import Run
-from penstock.bench.report.run_tables import (
+from penstock.report.batches import thinned
+from penstock.report.markup import element
+from penstock.report.page import Section
+from penstock.report.run.charts import cumulative_chart, patterns_chart, phases_chart, spread_chart
+from penstock.report.run.data import Run
+from penstock.report.run.sentences import settling_words
+from penstock.report.run.tables import (
     configuration,
     decisions_table,
     events_table,
     phases_table,
     responses_table,
 )
-from penstock.bench.report.run_words import settling_words
-from penstock.bench.report.trace_chart import trace_chart
+from penstock.report.run.trace import trace_chart
 from penstock.score import responses
 
 MOST_DRAWN = 3000

@@ -12,8 +12,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from penstock.bench.report.markup import Html, element, escape, join
 from penstock.errors import MissingExtraError
+from penstock.report.markup import Html, element, escape, join
 
 HIT, MISS, BAND, LOAD, FAINT = (f"var(--{name})" for name in ("hit", "miss", "band", "load", "faint"))
 INK, PAPER, ITEMS, BATCHES = (f"var(--{name})" for name in ("ink", "paper", "items", "batches"))

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from penstock.bench.report import words
+from penstock.report import words
 
 
 @dataclass(frozen=True)

@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from penstock.bench.report import words
-from penstock.bench.report.batches import Batch, owners_of
-from penstock.bench.report.markup import Html, element, join, pairs, table
-from penstock.bench.report.run_data import ORDINARY
 from penstock.journal import Recording
 from penstock.journal.reader import Event
+from penstock.report import words
+from penstock.report.batches import Batch, owners_of
+from penstock.report.markup import Html, element, join, pairs, table
+from penstock.report.run.data import ORDINARY
 from penstock.score import Response
 from penstock.slo import Slo, Verdict
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from penstock.bench.report import words
-from penstock.bench.report.page import Number, Page
-from penstock.bench.report.run_data import Run
-from penstock.bench.report.run_sections import sections
-from penstock.bench.report.run_words import sentences
+from penstock.report import words
+from penstock.report.page import Number, Page
+from penstock.report.run.data import Run
+from penstock.report.run.sections import sections
+from penstock.report.run.sentences import sentences
 from penstock.slo import Kind
 
 _DIGEST = {

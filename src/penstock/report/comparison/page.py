@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from penstock.bench.report import words
-from penstock.bench.report.comparison_charts import interval_chart, patterns_chart
-from penstock.bench.report.comparison_tables import metrics_table, single_runs_table, tolerances_table
-from penstock.bench.report.markup import pairs
-from penstock.bench.report.measures import MEASURES, mean_of, ordered
-from penstock.bench.report.page import Number, Page, Section
-from penstock.bench.report.small_multiples import load_first_runs, traces_chart
+from penstock.report import words
+from penstock.report.comparison.charts import interval_chart, patterns_chart
+from penstock.report.comparison.measures import MEASURES, mean_of, ordered
+from penstock.report.comparison.small_multiples import load_first_runs, traces_chart
+from penstock.report.comparison.tables import metrics_table, single_runs_table, tolerances_table
+from penstock.report.markup import pairs
+from penstock.report.page import Number, Page, Section
 from penstock.score.bootstrap import LEVEL
 
 Row = Mapping[str, Any]
