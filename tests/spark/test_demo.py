@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from penstock.bench import demo
-from penstock.bench.demo_outcome import FIXED, PENSTOCK, PLAIN, sentence
-from penstock.bench.demo_runs import Job
+from penstock.bench.demo.outcome import FIXED, PENSTOCK, PLAIN, sentence
+from penstock.bench.demo.race import race as demo
+from penstock.bench.demo.runs import Job
 from penstock.bench.run import RunSpec
 
 CHEAP = "constant:value=16"

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from penstock.bench.doctor import Check
+from penstock.bench.doctor.machine import Check
 from penstock.bench.run import RunSpec, RunState, Tick
 from penstock.cli import main as cli
 from penstock.cli import running

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from penstock.bench import compare_runs as module
-from penstock.bench.compare_runs import Compared, Job, compare_runs, wrong_outputs
-from penstock.bench.compare_spec import CompareSpec, entries_of, everything
+from penstock.bench.compare import runs as module
+from penstock.bench.compare.runs import Compared, Job, compare_runs, wrong_outputs
+from penstock.bench.compare.spec import CompareSpec, entries_of, everything
 from penstock.bench.run import RunSpec, RunState, Tick
 from penstock.cli import comparing
 from penstock.cli import main as cli

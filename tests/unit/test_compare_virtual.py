@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from penstock.bench import compare_virtual
-from penstock.bench.compare_virtual import compare_plant
+from penstock.bench.compare import virtual as compare_virtual
+from penstock.bench.compare.virtual import compare_plant
 from penstock.bench.simulate import simulate_run
 from penstock.cli.main import main
 from penstock.errors import BadInputError

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from penstock.bench.delivery import Reached, delivered, end_to_end, processed
+from penstock.bench.end_to_end import Reached, delivered, end_to_end, processed
 from penstock.journal import Recording
 from penstock.patterns import parse_arrivals
 from penstock.patterns.constant import Constant

@@ -14,10 +14,12 @@ from typing import Any
 
 import pytest
 
-from penstock.bench import demo, demo_hold, demo_runs
-from penstock.bench.demo_outcome import FIXED, NAMES, PENSTOCK, PLAIN, Outcome, Span, notes, sentence
-from penstock.bench.demo_picture import draw_race
-from penstock.bench.demo_size import CarefulSize
+from penstock.bench.demo import hold as demo_hold
+from penstock.bench.demo import runs as demo_runs
+from penstock.bench.demo.careful_size import CarefulSize
+from penstock.bench.demo.outcome import FIXED, NAMES, PENSTOCK, PLAIN, Outcome, Span, notes, sentence
+from penstock.bench.demo.picture import draw_race
+from penstock.bench.demo.race import race as demo
 from penstock.bench.run import RunSpec, RunState, Tick, prepare
 from penstock.cli import main as cli
 from penstock.errors import MissingExtraError

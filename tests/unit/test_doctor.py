@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from penstock.bench import doctor
-from penstock.bench.doctor import gpu, healthy, java, package, shuffle_partitions, spark, spark_defaults
+from penstock.bench.doctor.machine import gpu, healthy, java, package, shuffle_partitions, spark, spark_defaults
+from penstock.bench.doctor.machine import machine as doctor
 from penstock.errors import BadInputError
 from penstock.testing.kafka import trial as trial_module
 from penstock.testing.kafka.visit import connector, retention, visit

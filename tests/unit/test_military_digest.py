@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from penstock.apps.digest import Digest, committed_files, digest_of_directory
 from penstock.apps.military import reference
 from penstock.apps.military.app import MilitaryServer
-from penstock.bench import demo
+from penstock.bench.demo.race import race as demo
 from penstock.errors import BadInputError
 
 pa = pytest.importorskip("pyarrow")

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from penstock.apps.lmstream.queries import QUERIES
-from penstock.bench.compare_runs import Job as Work
+from penstock.bench.compare.runs import Job as Work
 from penstock.bench.lmstream import published
 from penstock.bench.lmstream import reproduce as module
 from penstock.bench.lmstream.findings import FINDINGS

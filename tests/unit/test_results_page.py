@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from penstock.bench.compare_about import about_runs
-from penstock.bench.compare_spec import CompareSpec
+from penstock.bench.compare.about import about_runs
+from penstock.bench.compare.spec import CompareSpec
 from penstock.bench.results_page import military_section, replace_section, settling_section
 from penstock.errors import BadInputError
 from penstock.sample import BatchSample

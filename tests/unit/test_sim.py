@@ -281,7 +281,7 @@ def test_the_committed_plant_says_from_what_and_when_it_was_fitted():
 @pytest.mark.parametrize("delay", [0, 2])
 @pytest.mark.parametrize("controller", ["pmbaf", "pid"])
 def test_the_simulator_agrees_with_the_loop_written_naively(controller: str, delay: int):
-    from penstock.bench.naive_sim import naive_run
+    from penstock.bench.measures.naive_sim import naive_run
 
     prepared = prepare(replace(QUICK, controller=controller, delay=delay))
     noise, _ = prepared.plant.noise_of(prepared.spec.seed)

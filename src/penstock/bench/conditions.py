@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from penstock.bench.compare_virtual import Progress, compare_plant
+from penstock.bench.compare.virtual import Progress, compare_plant
 from penstock.bench.results_page import PAGE, mean, replace_section, spread, table
 from penstock.sim.run import LIVE_SLO
 from penstock.units import format_count

@@ -16,9 +16,9 @@ import time
 from pathlib import Path
 from typing import Any
 
-from penstock.bench.compare_runs import Job, compare_runs
-from penstock.bench.compare_spec import CompareSpec, everything, label_of
-from penstock.bench.compare_virtual import BEST, compare_plant
+from penstock.bench.compare.runs import Job, compare_runs
+from penstock.bench.compare.spec import CompareSpec, everything, label_of
+from penstock.bench.compare.virtual import BEST, compare_plant
 from penstock.bench.conditions import write_conditions, write_parts
 from penstock.bench.results_page import PAGE, military_section, replace_section, settling_section, virtual_section
 from penstock.bench.run import RunSpec, RunState

@@ -17,7 +17,7 @@ import numpy as np
 
 from penstock.apps import registry as apps
 from penstock.apps.protocol import App
-from penstock.bench.delivery import Reached, counted, end_to_end, processed
+from penstock.bench.end_to_end import Reached, counted, end_to_end, processed
 from penstock.bench.session import session
 from penstock.control import registry as controllers
 from penstock.errors import BadInputError, PenstockError

@@ -13,8 +13,8 @@ from typing import Annotated, Any
 import typer
 
 from penstock.apps import registry as apps
-from penstock.bench.compare_runs import Job, compare_runs, wrong_outputs
-from penstock.bench.compare_spec import CompareSpec, everything, split_controllers
+from penstock.bench.compare.runs import Job, compare_runs, wrong_outputs
+from penstock.bench.compare.spec import CompareSpec, everything, split_controllers
 from penstock.bench.run import RunSpec
 from penstock.cli.bar import Bar
 from penstock.cli.comparisons import comparison_table
@@ -197,7 +197,7 @@ def parse_times(text: str) -> float:
 
 
 def _compare_plant(plant: str, *, out: Path | None, as_json: bool, **options: Any) -> None:
-    from penstock.bench.compare_virtual import compare_plant
+    from penstock.bench.compare.virtual import compare_plant
 
     console = console_here()
     if out is not None:

@@ -11,9 +11,9 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from penstock.bench import demo
-from penstock.bench.demo_hold import demonstrate_hold
-from penstock.bench.demo_outcome import FIXED, NAMES, PENSTOCK, PLAIN, Outcome, notes, seconds, sentence, to_json
+from penstock.bench.demo.hold import demonstrate_hold
+from penstock.bench.demo.outcome import FIXED, NAMES, PENSTOCK, PLAIN, Outcome, notes, seconds, sentence, to_json
+from penstock.bench.demo.race import race as demo
 from penstock.bench.run import RunSpec
 from penstock.cli.running import exit_as, print_paths, watch_on
 from penstock.cli.tables import DIGEST, console_here, measures_table, summary_table

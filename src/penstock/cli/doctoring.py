@@ -7,7 +7,7 @@ import tempfile
 from itertools import chain
 from pathlib import Path
 
-from penstock.bench.doctor import Check
+from penstock.bench.doctor.machine import Check
 from penstock.cli.watch import stderr_kept, stdout_to_stderr
 from penstock.testing.kafka.trial import trial
 from penstock.testing.kafka.visit import visit

@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from penstock.apps import registry as apps
-from penstock.bench.doctor import examine, healthy
+from penstock.bench.doctor.machine import examine, healthy
 from penstock.cli.comparing import compare_command
 from penstock.cli.demo import demo_command
 from penstock.cli.doctoring import kafka_checks

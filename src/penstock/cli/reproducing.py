@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table as RichTable
 
-from penstock.bench.compare_runs import Job
+from penstock.bench.compare.runs import Job
 from penstock.bench.lmstream import page as lmstream_page
 from penstock.bench.lmstream import reproduce as lmstream
 from penstock.bench.lmstream.plan import Plan, quick_plan

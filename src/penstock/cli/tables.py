@@ -9,7 +9,7 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from penstock.bench.doctor import Check
+from penstock.bench.doctor.machine import Check
 from penstock.report import words
 from penstock.report.board import percent
 from penstock.slo import Kind, Slo

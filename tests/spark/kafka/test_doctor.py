@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from penstock.bench.doctor import Check, healthy
+from penstock.bench.doctor.machine import Check, healthy
 from penstock.testing.kafka import visit as visit_module
 from penstock.testing.kafka.broker import Broker, free_ports
 from penstock.testing.kafka.produce import fill

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from penstock.bench.compare_about import about_here
+from penstock.bench.compare.about import about_here
 from penstock.slo import Metric, Slo
 from penstock.testing.kafka.outage import SETTLING_S
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from penstock.bench import outcomes
-from penstock.bench.compare_about import about_here
+from penstock.bench.compare.about import about_here
 from penstock.bench.lmstream.finding import EDGE, Finding
 from penstock.bench.lmstream.plan import DEVIATION, VARIANTS
 from penstock.bench.lmstream.reproduce import Reproduction

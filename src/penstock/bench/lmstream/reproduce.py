@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from penstock.bench.compare_about import about_here
-from penstock.bench.compare_runs import Open, Runner, Say, Watch
+from penstock.bench.compare.about import about_here
+from penstock.bench.compare.runs import Open, Runner, Say, Watch
 from penstock.bench.lmstream.figures import Step, draw_all
 from penstock.bench.lmstream.finding import Finding
 from penstock.bench.lmstream.findings import look_at_all

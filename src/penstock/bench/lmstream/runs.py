@@ -15,8 +15,8 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from penstock.bench.compare_folder import finished, trim
-from penstock.bench.compare_runs import Open, Runner, Say, Watch
+from penstock.bench.compare.folder import finished, trim
+from penstock.bench.compare.runs import Open, Runner, Say, Watch
 from penstock.bench.lmstream.plan import Job, Plan
 from penstock.bench.run import RunSpec, RunState, Tick, run
 from penstock.bench.session import session

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from penstock.bench.delivery import delivered
+from penstock.bench.end_to_end import delivered
 from penstock.bench.lmstream.plan import BASELINE, CONSTANT, LMSTREAM, Job, Plan
 from penstock.bench.lmstream.runs import JOURNAL
 from penstock.bench.outcomes import NoDataError

@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from penstock.bench.compare_spec import CompareSpec
+from penstock.bench.compare.spec import CompareSpec
 from penstock.errors import BadInputError
 
 _SPEC = "spec.json"

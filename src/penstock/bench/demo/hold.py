@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from penstock.bench.demo_runs import BASE, Runs, Watch
+from penstock.bench.demo.runs import BASE, Runs, Watch
 from penstock.bench.run import RunSpec, prepare
 from penstock.journal import read
 from penstock.report.chart import graph_objects

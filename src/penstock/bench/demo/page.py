@@ -6,7 +6,7 @@ import base64
 from collections.abc import Mapping
 from pathlib import Path
 
-from penstock.bench.demo_outcome import NAMES, PENSTOCK, PLAIN, Outcome, notes, seconds, sentence
+from penstock.bench.demo.outcome import NAMES, PENSTOCK, PLAIN, Outcome, notes, seconds, sentence
 from penstock.report import words
 from penstock.report.markup import Html, element, table
 from penstock.report.page import Number, Page, Section

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from penstock.bench import fixed_cost
+from penstock.bench.measures import fixed_cost
 from penstock.bench.run import RunSpec, prepare, run
 from penstock.bench.session import session
 
@@ -96,7 +96,7 @@ def military_kernels(rounds: int = 7) -> Iterator[Measure]:
 
 def simulator(rounds: int = 3) -> Iterator[Measure]:
     """Batches a second of the simulator, compiled and interpreted, against the same loop written naively."""
-    from penstock.bench.naive_sim import naive_run
+    from penstock.bench.measures.naive_sim import naive_run
     from penstock.sim.run import SimSpec, prepare, simulate
 
     spec = SimSpec(controller="pmbaf", settings={"step": 1, "sample": 5})

@@ -12,11 +12,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from penstock.bench.demo_outcome import FIXED, PENSTOCK, PLAIN, Outcome
-from penstock.bench.demo_page import write_page
-from penstock.bench.demo_picture import draw_race
-from penstock.bench.demo_runs import BASE, Runs, Watch
-from penstock.bench.demo_size import careful_size
+from penstock.bench.demo.careful_size import careful_size
+from penstock.bench.demo.outcome import FIXED, PENSTOCK, PLAIN, Outcome
+from penstock.bench.demo.page import write_page
+from penstock.bench.demo.picture import draw_race
+from penstock.bench.demo.runs import BASE, Runs, Watch
 from penstock.bench.run import Prepared, RunSpec, RunState, Tick, prepare
 from penstock.journal import Recording, read
 from penstock.report.chart import graph_objects

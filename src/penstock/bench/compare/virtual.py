@@ -13,8 +13,8 @@ from functools import partial
 from multiprocessing import get_context
 from typing import Any
 
-from penstock.bench.compare_about import about_here
-from penstock.bench.compare_spec import AUTO, PLAIN
+from penstock.bench.compare.about import about_here
+from penstock.bench.compare.spec import AUTO, PLAIN
 from penstock.bench.thesis import grid
 from penstock.control.registry import parse_spec
 from penstock.errors import BadInputError

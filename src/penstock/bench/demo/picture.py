@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from penstock.bench.demo_outcome import FIXED, NAMES, PENSTOCK, PLAIN, Outcome, seconds
+from penstock.bench.demo.outcome import FIXED, NAMES, PENSTOCK, PLAIN, Outcome, seconds
 from penstock.report.picture import DPI, FAINT, STYLE, TEXT, pyplot
 from penstock.report.words import number_of
 

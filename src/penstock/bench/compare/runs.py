@@ -13,11 +13,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from penstock.bench.compare_about import about_runs
-from penstock.bench.compare_budget import TRIAL, Budget
-from penstock.bench.compare_folder import Folder, finished, trim
-from penstock.bench.compare_spec import CompareSpec, Entry, entries_of, order_of
-from penstock.bench.fixed_search import Trial, search
+from penstock.bench.compare.about import about_runs
+from penstock.bench.compare.best_fixed import Trial, search
+from penstock.bench.compare.budget import TRIAL, Budget
+from penstock.bench.compare.folder import Folder, finished, trim
+from penstock.bench.compare.spec import CompareSpec, Entry, entries_of, order_of
 from penstock.bench.run import RunSpec, RunState, Tick, prepare, run
 from penstock.bench.session import session
 from penstock.clock import Clock, SystemClock

@@ -8,7 +8,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from penstock.bench.doctor import Check
+from penstock.bench.doctor.machine import Check
 from penstock.control.lag_guard import NEAR
 from penstock.errors import BadInputError
 from penstock.spark.defaults import spark_defaults

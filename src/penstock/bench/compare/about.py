@@ -8,7 +8,7 @@ import platform
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
-from penstock.bench.compare_spec import CompareSpec
+from penstock.bench.compare.spec import CompareSpec
 from penstock.distribution import penstock_version
 
 

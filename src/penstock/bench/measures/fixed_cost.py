@@ -38,7 +38,10 @@ def compare(names: Sequence[str], rounds: int, progress: Callable[[str], None]) 
         for name in names if number % 2 == 0 else reversed(names):
             progress(f"fixed cost of a batch, {name}, round {number + 1} of {rounds}")
             answer = subprocess.run(
-                [sys.executable, "-m", "penstock.bench.fixed_cost", name], capture_output=True, text=True, check=False
+                [sys.executable, "-m", "penstock.bench.measures.fixed_cost", name],
+                capture_output=True,
+                text=True,
+                check=False,
             )
             if answer.returncode != 0:
                 raise PenstockError(f"fixed cost under {name!r} could not be measured: {answer.stderr.strip()[-500:]}")

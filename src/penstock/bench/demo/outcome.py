@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from penstock.bench.delivery import delivered
+from penstock.bench.end_to_end import delivered
 from penstock.journal import Recording
 from penstock.report.words import DASH, number_of
 from penstock.sample import BatchSample

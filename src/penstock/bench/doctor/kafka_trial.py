@@ -11,7 +11,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from penstock.bench.doctor import Check
+from penstock.bench.doctor.machine import Check
 from penstock.errors import PenstockError, UnsupportedError
 from penstock.spark.faults import cause
 from penstock.testing.kafka import jars
