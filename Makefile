@@ -35,7 +35,7 @@ bench: $(STAMP) ## measure what Penstock costs and gains on this machine
 	@$(BIN)/python -m penstock.bench.measures
 
 results: $(STAMP) ## make the tables of results anew (long)
-	@$(BIN)/python -m penstock.bench.results
+	@$(BIN)/python -m penstock.reproduce.results
 
 clean: ## remove .venv, caches and the output of runs
 	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache artifacts runs demo \

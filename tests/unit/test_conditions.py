@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from penstock.bench import conditions
+from penstock.reproduce.results import conditions
 from penstock.sim.run import LIVE_SLO, SimSpec, prepare
 
 

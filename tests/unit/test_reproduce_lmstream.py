@@ -14,19 +14,19 @@ import pytest
 
 from penstock.apps.lmstream.queries import QUERIES
 from penstock.bench.compare.runs import Job as Work
-from penstock.bench.lmstream import published
-from penstock.bench.lmstream import reproduce as module
-from penstock.bench.lmstream.findings import FINDINGS
-from penstock.bench.lmstream.page import page, results_section, write_page
-from penstock.bench.lmstream.plan import BASELINE, CONSTANT, LMSTREAM, OURS, TUNED, Plan, quick_plan
-from penstock.bench.lmstream.reproduce import Reproduction, reproduce
-from penstock.bench.lmstream.runs import COLD, run_all
-from penstock.bench.lmstream.scores import measure
 from penstock.bench.run import RunSpec, RunState, Tick, prepare
 from penstock.cli import main as cli
 from penstock.cli import reproducing
 from penstock.errors import PenstockError
 from penstock.journal import Journal, read
+from penstock.reproduce.lmstream import published
+from penstock.reproduce.lmstream import reproduce as module
+from penstock.reproduce.lmstream.findings import FINDINGS
+from penstock.reproduce.lmstream.page import page, results_section, write_page
+from penstock.reproduce.lmstream.plan import BASELINE, CONSTANT, LMSTREAM, OURS, TUNED, Plan, quick_plan
+from penstock.reproduce.lmstream.reproduce import Reproduction, reproduce
+from penstock.reproduce.lmstream.runs import COLD, run_all
+from penstock.reproduce.lmstream.scores import measure
 from penstock.sample import BatchSample, Status
 
 SMALL = Plan("test", queries=("lr1s", "lr1t"), random=("lr1t",))

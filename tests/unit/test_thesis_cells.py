@@ -13,17 +13,17 @@ from pathlib import Path
 
 import pytest
 
-from penstock.bench.thesis import cells as cells_module
-from penstock.bench.thesis.cells import FILE, PARTS, numbers_of, read_cells, run_cells
-from penstock.bench.thesis.grid import THRESHOLDS, Cell, Config
+from penstock.reproduce.thesis import cells as cells_module
+from penstock.reproduce.thesis.cells import FILE, PARTS, numbers_of, read_cells, run_cells
+from penstock.reproduce.thesis.grid import THRESHOLDS, Cell, Config
 from penstock.sim import kernel
 from penstock.sim.run import simulate
 
 KILLED = """
 import sys
 from pathlib import Path
-from penstock.bench.thesis.cells import run_cells
-from penstock.bench.thesis.grid import Cell, Config
+from penstock.reproduce.thesis.cells import run_cells
+from penstock.reproduce.thesis.grid import Cell, Config
 cells = [Cell(Config("faf", 5, step=step, sample=1), seed, 3000) for step in range(1, 9) for seed in range(1, 9)]
 run_cells(cells, Path(sys.argv[1]), lambda done, of: None, processes=1)
 """

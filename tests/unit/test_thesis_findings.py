@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from penstock.bench.outcomes import Outcome
-from penstock.bench.thesis.findings import FINDINGS, look
-from penstock.bench.thesis.grid import STEPPING, THRESHOLDS, Config, Grid
-from penstock.bench.thesis.scores import Scores
+from penstock.reproduce.outcomes import Outcome
+from penstock.reproduce.thesis.findings import FINDINGS, look
+from penstock.reproduce.thesis.grid import STEPPING, THRESHOLDS, Config, Grid
+from penstock.reproduce.thesis.scores import Scores
 
 
 def _made(

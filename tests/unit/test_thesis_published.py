@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from penstock.bench.thesis import published
-from penstock.bench.thesis.grid import ORACLES, STEPPING, THRESHOLDS, Grid, quick_grid
+from penstock.reproduce.thesis import published
+from penstock.reproduce.thesis.grid import ORACLES, STEPPING, THRESHOLDS, Grid, quick_grid
 
 
 def test_published_tables_agree_with_the_prose_around_them() -> None:

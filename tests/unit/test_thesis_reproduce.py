@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from penstock.bench.thesis import reproduce as reproduce_module
-from penstock.bench.thesis.findings import FINDINGS
-from penstock.bench.thesis.grid import Grid
-from penstock.bench.thesis.page import results_section, write_page
-from penstock.bench.thesis.reproduce import reproduce
 from penstock.cli import main as cli
+from penstock.reproduce.thesis import reproduce as reproduce_module
+from penstock.reproduce.thesis.findings import FINDINGS
+from penstock.reproduce.thesis.grid import Grid
+from penstock.reproduce.thesis.page import results_section, write_page
+from penstock.reproduce.thesis.reproduce import reproduce
 
 TINY = Grid(
     runs=2,

@@ -11,11 +11,11 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
-from penstock.bench.results_page import replace_section
 from penstock.cli.running import WRONG_OUTPUT
 from penstock.cli.tables import console_here
 from penstock.cli.watch import stdout_to_stderr
 from penstock.control.registry import DEFAULT
+from penstock.reproduce.results.sections import replace_section
 from penstock.testing.kafka.outage import PLAIN, OutageSpec, outage
 from penstock.testing.kafka.outage_section import outage_section
 from penstock.units import parse_count, parse_duration_s

@@ -16,23 +16,23 @@ from rich.markup import escape
 from rich.table import Table as RichTable
 
 from penstock.bench.compare.runs import Job
-from penstock.bench.lmstream import page as lmstream_page
-from penstock.bench.lmstream import reproduce as lmstream
-from penstock.bench.lmstream.plan import Plan, quick_plan
-from penstock.bench.lmstream.tables import beaten
-from penstock.bench.outcomes import NOT, REPRODUCED, UNKNOWN, Outcome
-from penstock.bench.results_page import replace_section
 from penstock.bench.run import RunSpec
-from penstock.bench.thesis.grid import Grid, quick_grid
-from penstock.bench.thesis.page import results_section, write_page
-from penstock.bench.thesis.reproduce import Reproduction, reproduce
-from penstock.bench.thesis.tables import Table
 from penstock.cli.bar import Bar
 from penstock.cli.running import WRONG_OUTPUT, watch_on
 from penstock.cli.tables import console_here
 from penstock.cli.views import SilentView
 from penstock.cli.watch import INTERRUPTED, stdout_to_stderr, watch
 from penstock.errors import BadInputError
+from penstock.reproduce.lmstream import page as lmstream_page
+from penstock.reproduce.lmstream import reproduce as lmstream
+from penstock.reproduce.lmstream.plan import Plan, quick_plan
+from penstock.reproduce.lmstream.tables import beaten
+from penstock.reproduce.outcomes import NOT, REPRODUCED, UNKNOWN, Outcome
+from penstock.reproduce.results.sections import replace_section
+from penstock.reproduce.thesis.grid import Grid, quick_grid
+from penstock.reproduce.thesis.page import results_section, write_page
+from penstock.reproduce.thesis.reproduce import Reproduction, reproduce
+from penstock.reproduce.thesis.tables import Table
 
 PAPERS = ("thesis", "lmstream")
 _COLOURS = {REPRODUCED: "green", NOT: "red", UNKNOWN: "yellow"}

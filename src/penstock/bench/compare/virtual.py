@@ -15,9 +15,9 @@ from typing import Any
 
 from penstock.bench.compare.about import about_here
 from penstock.bench.compare.spec import AUTO, PLAIN
-from penstock.bench.thesis import grid
 from penstock.control.registry import parse_spec
 from penstock.errors import BadInputError
+from penstock.reproduce.thesis import grid
 from penstock.score import comparison as table
 from penstock.score import percentiles
 from penstock.score.summary import TOLERANCES
