@@ -15,7 +15,7 @@ import pytest
 from penstock.bench.doctor.machine import Check
 from penstock.bench.run import RunSpec, RunState, Tick
 from penstock.cli import main as cli
-from penstock.cli import running
+from penstock.cli import run as running
 from penstock.errors import BadInputError, PenstockError
 from penstock.journal import Journal
 from penstock.sample import BatchSample, Decision

@@ -8,7 +8,7 @@ import threading
 import pytest
 
 from penstock.cli import main as cli
-from penstock.cli.bar import Bar
+from penstock.cli.terminal.bar import Bar
 
 
 def test_the_thread_of_a_bar_starts_with_the_first_report_and_ends_with_the_bar(

@@ -8,9 +8,9 @@ import pytest
 from rich.console import Console
 
 from penstock.bench.run import RunSpec, RunState
-from penstock.cli.plot import ROWS, band_plot
-from penstock.cli.tables import summary_table
-from penstock.cli.views import LineView, LiveView, view_of
+from penstock.cli.terminal.plot import ROWS, band_plot
+from penstock.cli.terminal.tables import summary_table
+from penstock.cli.terminal.views import LineView, LiveView, view_of
 from penstock.journal import Journal
 from penstock.report.board import Board
 from penstock.sample import BatchSample, Decision

@@ -15,7 +15,7 @@ from penstock.bench.compare import runs as module
 from penstock.bench.compare.runs import Compared, Job, compare_runs, wrong_outputs
 from penstock.bench.compare.spec import CompareSpec, entries_of, everything
 from penstock.bench.run import RunSpec, RunState, Tick
-from penstock.cli import comparing
+from penstock.cli import compare as comparing
 from penstock.cli import main as cli
 from penstock.clock import ManualClock
 from penstock.control import registry

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from penstock.cli.comparisons import comparison_table
+from penstock.cli.terminal.comparison import comparison_table
 from penstock.errors import BadInputError
 from penstock.sample import BatchSample
 from penstock.score import summarise

@@ -15,7 +15,7 @@ from penstock.apps.lmstream.queries import QUERIES
 from penstock.apps.lmstream.stream import EPOCH_S, MICROS
 from penstock.bench.run import RunSpec, prepare
 from penstock.cli import main as cli
-from penstock.cli import running
+from penstock.cli import run as running
 from penstock.errors import BadInputError
 from penstock.sample import BatchSample
 from penstock.score import summarise

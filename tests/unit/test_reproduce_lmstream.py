@@ -16,7 +16,7 @@ from penstock.apps.lmstream.queries import QUERIES
 from penstock.bench.compare.runs import Job as Work
 from penstock.bench.run import RunSpec, RunState, Tick, prepare
 from penstock.cli import main as cli
-from penstock.cli import reproducing
+from penstock.cli import reproduce as reproducing
 from penstock.errors import PenstockError
 from penstock.journal import Journal, read
 from penstock.reproduce.lmstream import published

@@ -83,7 +83,7 @@ def test_bad_input_is_one_line_and_exit_code_2(words: list[str], said: str, caps
 def test_command_prints_one_json_object(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from penstock.cli import reproducing
+    from penstock.cli import reproduce as reproducing
 
     monkeypatch.setattr(reproducing, "quick_grid", lambda: SMALL)
     # Another test draws the figures.
@@ -98,7 +98,7 @@ def test_command_prints_one_json_object(
 
 
 def test_results_option_puts_the_tables_between_their_markers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from penstock.cli import reproducing
+    from penstock.cli import reproduce as reproducing
 
     monkeypatch.setattr(reproducing, "Grid", lambda: SMALL)
     monkeypatch.setattr(reproduce_module, "draw_all", lambda *given: [])

@@ -15,10 +15,10 @@ from penstock.bench.demo.hold import demonstrate_hold
 from penstock.bench.demo.outcome import FIXED, NAMES, PENSTOCK, PLAIN, Outcome, notes, seconds, sentence, to_json
 from penstock.bench.demo.race import race as demo
 from penstock.bench.run import RunSpec
-from penstock.cli.running import exit_as, print_paths, watch_on
-from penstock.cli.tables import DIGEST, console_here, measures_table, summary_table
-from penstock.cli.views import LineView
-from penstock.cli.watch import INTERRUPTED, Job, stdout_to_stderr, watch
+from penstock.cli.run import exit_as, print_paths, watch_on
+from penstock.cli.terminal.tables import DIGEST, console_here, measures_table, summary_table
+from penstock.cli.terminal.views import LineView
+from penstock.cli.terminal.watch import INTERRUPTED, Job, stdout_to_stderr, watch
 from penstock.errors import BadInputError
 from penstock.slo import Slo
 

@@ -12,16 +12,16 @@ import typer
 
 from penstock.apps import registry as apps
 from penstock.bench.doctor.machine import examine, healthy
-from penstock.cli.comparing import compare_command
+from penstock.cli.compare import compare_command
 from penstock.cli.demo import demo_command
-from penstock.cli.doctoring import kafka_checks
-from penstock.cli.outaging import outage_command
-from penstock.cli.replaying import replay_command
-from penstock.cli.reporting import report_command
-from penstock.cli.reproducing import reproduce_command
-from penstock.cli.running import run_command
-from penstock.cli.simulating import fit_plant_command, simulate_command
-from penstock.cli.tables import checks_table, console_here, names_table
+from penstock.cli.doctor import kafka_checks
+from penstock.cli.outage import outage_command
+from penstock.cli.replay import replay_command
+from penstock.cli.report import report_command
+from penstock.cli.reproduce import reproduce_command
+from penstock.cli.run import run_command
+from penstock.cli.simulate import fit_plant_command, simulate_command
+from penstock.cli.terminal.tables import checks_table, console_here, names_table
 from penstock.control import registry as controllers
 from penstock.distribution import penstock_version
 from penstock.errors import BadInputError, MissingExtraError, PenstockError

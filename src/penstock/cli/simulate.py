@@ -8,9 +8,9 @@ from typing import Annotated, Any
 
 import typer
 
-from penstock.cli.comparing import parse_times, whole
-from penstock.cli.running import parse_settings
-from penstock.cli.tables import console_here, names_table, summary_table
+from penstock.cli.compare import parse_times, whole
+from penstock.cli.run import parse_settings
+from penstock.cli.terminal.tables import console_here, names_table, summary_table
 from penstock.control.registry import DEFAULT
 from penstock.errors import BadInputError
 from penstock.units import format_count, format_duration, parse_count

@@ -14,7 +14,7 @@ from types import FrameType
 from typing import TypeVar
 
 from penstock.bench.run import RunState, Tick
-from penstock.cli.views import View
+from penstock.cli.terminal.views import View
 
 REFRESH_S = 0.2
 INTERRUPTED = 130

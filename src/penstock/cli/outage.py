@@ -11,9 +11,9 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
-from penstock.cli.running import WRONG_OUTPUT
-from penstock.cli.tables import console_here
-from penstock.cli.watch import stdout_to_stderr
+from penstock.cli.run import WRONG_OUTPUT
+from penstock.cli.terminal.tables import console_here
+from penstock.cli.terminal.watch import stdout_to_stderr
 from penstock.control.registry import DEFAULT
 from penstock.reproduce.results.sections import replace_section
 from penstock.testing.kafka.outage import PLAIN, OutageSpec, outage

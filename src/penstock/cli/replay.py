@@ -12,8 +12,8 @@ from rich.table import Table
 from rich.text import Text
 
 from penstock.bench.replay import UNKNOWN, Replay, ReplayedStep, replay
-from penstock.cli.running import parse_settings
-from penstock.cli.tables import console_here
+from penstock.cli.run import parse_settings
+from penstock.cli.terminal.tables import console_here
 from penstock.control.registry import parse_spec
 from penstock.control.sample_value import measure_name
 from penstock.errors import BadInputError

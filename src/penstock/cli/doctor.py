@@ -8,7 +8,7 @@ from itertools import chain
 from pathlib import Path
 
 from penstock.bench.doctor.machine import Check
-from penstock.cli.watch import stderr_kept, stdout_to_stderr
+from penstock.cli.terminal.watch import stderr_kept, stdout_to_stderr
 from penstock.testing.kafka.trial import trial
 from penstock.testing.kafka.visit import visit
 

@@ -17,11 +17,11 @@ from rich.table import Table as RichTable
 
 from penstock.bench.compare.runs import Job
 from penstock.bench.run import RunSpec
-from penstock.cli.bar import Bar
-from penstock.cli.running import WRONG_OUTPUT, watch_on
-from penstock.cli.tables import console_here
-from penstock.cli.views import SilentView
-from penstock.cli.watch import INTERRUPTED, stdout_to_stderr, watch
+from penstock.cli.run import WRONG_OUTPUT, watch_on
+from penstock.cli.terminal.bar import Bar
+from penstock.cli.terminal.tables import console_here
+from penstock.cli.terminal.views import SilentView
+from penstock.cli.terminal.watch import INTERRUPTED, stdout_to_stderr, watch
 from penstock.errors import BadInputError
 from penstock.reproduce.lmstream import page as lmstream_page
 from penstock.reproduce.lmstream import reproduce as lmstream

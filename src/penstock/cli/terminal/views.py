@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from penstock.bench.run import RunSpec, RunState
-from penstock.cli.plot import band_plot, spark_row
+from penstock.cli.terminal.plot import band_plot, spark_row
 from penstock.report.board import Board, share_line
 from penstock.slo import Slo
 from penstock.units import format_count

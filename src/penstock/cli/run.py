@@ -14,9 +14,9 @@ import typer
 from rich.console import Console
 
 from penstock.bench.run import RunSpec, RunState, Tick, prepare, run
-from penstock.cli.tables import console_here, summary_table
-from penstock.cli.views import SilentView, view_of
-from penstock.cli.watch import INTERRUPTED, Job, stderr_kept, stdout_to_stderr, watch
+from penstock.cli.terminal.tables import console_here, summary_table
+from penstock.cli.terminal.views import SilentView, view_of
+from penstock.cli.terminal.watch import INTERRUPTED, Job, stderr_kept, stdout_to_stderr, watch
 from penstock.control.registry import DEFAULT
 from penstock.errors import BadInputError
 from penstock.journal import read

@@ -16,12 +16,12 @@ from penstock.apps import registry as apps
 from penstock.bench.compare.runs import Job, compare_runs, wrong_outputs
 from penstock.bench.compare.spec import CompareSpec, everything, split_controllers
 from penstock.bench.run import RunSpec
-from penstock.cli.bar import Bar
-from penstock.cli.comparisons import comparison_table
-from penstock.cli.running import WRONG_OUTPUT, watch_on
-from penstock.cli.tables import console_here
-from penstock.cli.views import SilentView
-from penstock.cli.watch import INTERRUPTED, stdout_to_stderr, watch
+from penstock.cli.run import WRONG_OUTPUT, watch_on
+from penstock.cli.terminal.bar import Bar
+from penstock.cli.terminal.comparison import comparison_table
+from penstock.cli.terminal.tables import console_here
+from penstock.cli.terminal.views import SilentView
+from penstock.cli.terminal.watch import INTERRUPTED, stdout_to_stderr, watch
 from penstock.control import registry
 from penstock.errors import BadInputError
 from penstock.score.comparison import write
