@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
+from penstock.bench.demo import race
 from penstock.bench.demo.outcome import FIXED, PENSTOCK, PLAIN, sentence
-from penstock.bench.demo.race import race as demo
 from penstock.bench.demo.runs import Job
 from penstock.bench.run import RunSpec
 
@@ -28,9 +28,9 @@ def test_three_drain_the_same_backlog_and_one_page_tells(spark: SparkSession, tm
         sizes[spec.label] = spec.size
         return job(lambda state: phases.append(state.phase), threading.Event())
 
-    spec = replace(demo.SPEC, cost=CHEAP, check_output=False)
+    spec = replace(race.SPEC, cost=CHEAP, check_output=False)
     # A busy machine may cut them short, which is a result too.
-    found = demo.demonstrate(tmp_path, watch, spec, heaviest=CHEAP, limit_s=20.0)
+    found = race.demonstrate(tmp_path, watch, spec, heaviest=CHEAP, limit_s=20.0)
     assert not found.stopped
     assert list(found.outcomes) == [PLAIN, PENSTOCK, FIXED]
     assert phases.index("measuring the heaviest items") < phases.index("running")

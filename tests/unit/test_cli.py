@@ -14,6 +14,8 @@ import pytest
 
 from penstock.bench.doctor.machine import Check
 from penstock.bench.run import RunSpec, RunState, Tick
+from penstock.cli import doctor
+from penstock.cli import list as listing
 from penstock.cli import main as cli
 from penstock.cli import run as running
 from penstock.errors import BadInputError, PenstockError
@@ -284,7 +286,7 @@ def test_doctor_fails_only_for_what_is_needed(
     needed: bool, code: int, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     found = [Check("numba", ok=False, needed=needed, version=None, advice="pip install 'penstock-spark[spark]'")]
-    monkeypatch.setattr(cli, "examine", lambda: found)
+    monkeypatch.setattr(doctor, "examine", lambda: found)
     assert call("doctor") == code
     assert "pip install 'penstock-spark[spark]'" in capfd.readouterr().out
     assert call("doctor", "--json") == code
@@ -297,6 +299,6 @@ def test_a_missing_package_names_the_command(
     def absent() -> dict[str, str]:
         raise ModuleNotFoundError("No module named 'numba'", name="numba")
 
-    monkeypatch.setitem(cli._LISTS, "apps", absent)
+    monkeypatch.setitem(listing._LISTS, "apps", absent)
     assert call("list", "apps") == 2
     assert capfd.readouterr().err == "penstock: numba is not installed; run: pip install 'penstock-spark[spark]'\n"

@@ -14,9 +14,10 @@ from penstock.control.das import Das
 from penstock.control.drizzle import Drizzle
 from penstock.control.dstreams import Dstreams, RateEstimator
 from penstock.control.dybbs import Dybbs, inverse, isotonic
-from penstock.control.learning import Past
-from penstock.control.least_squares import LeastSquares, fit
+from penstock.control.least_squares import LeastSquares
 from penstock.errors import BadInputError
+from penstock.model.linear_cost import fit
+from penstock.model.past import Past
 from penstock.sample import BatchSample, Decision
 from penstock.slo import Slo
 from penstock.testing.fakes import LinearPlant, closed_loop

@@ -6,24 +6,24 @@ import random
 
 import pytest
 
-from penstock.model.linear_cost import Prediction
+from penstock.model.linear_cost import LinearCost
 
 
-def learned(*batches: tuple[float, float]) -> Prediction:
-    prediction = Prediction()
+def learned(*batches: tuple[float, float]) -> LinearCost:
+    cost = LinearCost()
     for size, processing_s in batches:
-        prediction.learn(size, processing_s)
-    return prediction
+        cost.learn(size, processing_s)
+    return cost
 
 
 def test_nothing_is_known_before_the_first_batch() -> None:
-    assert not Prediction().known
+    assert not LinearCost().known
 
 
 def test_one_size_alone_gives_proportion() -> None:
-    prediction = learned((1000, 0.3), (1000, 0.3))
-    assert not prediction.shaped
-    assert (prediction.line.fixed_s, prediction.line.at(2000)) == (0.0, pytest.approx(0.6))
+    cost = learned((1000, 0.3), (1000, 0.3))
+    assert not cost.shaped
+    assert (cost.line.fixed_s, cost.line.at(2000)) == (0.0, pytest.approx(0.6))
 
 
 def test_two_sizes_give_the_fixed_part() -> None:
@@ -33,52 +33,52 @@ def test_two_sizes_give_the_fixed_part() -> None:
 
 def test_batches_that_are_all_alike_do_not_redraw_the_line() -> None:
     source = random.Random(1)
-    prediction = learned((1000, 0.3), (4000, 0.6))
+    cost = learned((1000, 0.3), (4000, 0.6))
     for _ in range(200):
         size = source.uniform(3980, 4020)
-        prediction.learn(size, (0.2 + 1e-4 * size) * source.gauss(1, 0.1))
-    assert prediction.line.fixed_s == pytest.approx(0.2, rel=0.25)
+        cost.learn(size, (0.2 + 1e-4 * size) * source.gauss(1, 0.1))
+    assert cost.line.fixed_s == pytest.approx(0.2, rel=0.25)
 
 
 def test_the_level_follows_a_slower_machine_within_three_batches() -> None:
-    prediction = learned((1000, 0.3), (4000, 0.6), (4000, 0.6), (4000, 0.6), (4000, 0.6))
+    cost = learned((1000, 0.3), (4000, 0.6), (4000, 0.6), (4000, 0.6), (4000, 0.6))
     for _ in range(3):
-        prediction.learn(4000, 1.2)
-    assert prediction.line.at(4000) == pytest.approx(1.2)
-    assert prediction.line.fixed_s == pytest.approx(0.4, rel=0.3)
+        cost.learn(4000, 1.2)
+    assert cost.line.at(4000) == pytest.approx(1.2)
+    assert cost.line.fixed_s == pytest.approx(0.4, rel=0.3)
 
 
 def test_a_stall_moves_neither_line_nor_level() -> None:
     source = random.Random(2)
     sizes = [source.uniform(1000, 5000) for _ in range(40)]
-    prediction = learned(*((size, 0.2 + 1e-4 * size) for size in sizes))
-    before = prediction.line
-    prediction.learn(5000, 7.0)
-    assert prediction.line == pytest.approx(before)
+    cost = learned(*((size, 0.2 + 1e-4 * size) for size in sizes))
+    before = cost.line
+    cost.learn(5000, 7.0)
+    assert cost.line == pytest.approx(before)
 
 
 def test_the_margin_is_the_worst_of_the_last_64_errors() -> None:
-    prediction = learned((1000, 0.3), (4000, 0.6))
-    assert prediction.margin == 0.5
-    prediction.learn(4000, 1.2)
-    assert prediction.margin == pytest.approx(1.0)
+    cost = learned((1000, 0.3), (4000, 0.6))
+    assert cost.margin == 0.5
+    cost.learn(4000, 1.2)
+    assert cost.margin == pytest.approx(1.0)
     for _ in range(63):
-        prediction.learn(4000, 0.6)
-    assert prediction.margin == pytest.approx(1.0)
-    prediction.learn(4000, 0.6)
-    assert prediction.margin == pytest.approx(0.0, abs=1e-9)
+        cost.learn(4000, 0.6)
+    assert cost.margin == pytest.approx(1.0)
+    cost.learn(4000, 0.6)
+    assert cost.margin == pytest.approx(0.0, abs=1e-9)
 
 
 def test_a_late_start_counts_as_an_error() -> None:
-    prediction = learned((1000, 0.3), (4000, 0.6))
-    prediction.learn(4000, 0.6, late_s=0.6)
-    assert prediction.margin == pytest.approx(1.0)
+    cost = learned((1000, 0.3), (4000, 0.6))
+    cost.learn(4000, 0.6, late_s=0.6)
+    assert cost.margin == pytest.approx(1.0)
 
 
 def test_what_proportion_got_wrong_is_forgotten_with_the_first_line() -> None:
-    prediction = learned((1000, 0.3), (20, 0.2))
-    assert prediction.shaped
-    assert prediction.margin == 0.5
+    cost = learned((1000, 0.3), (20, 0.2))
+    assert cost.shaped
+    assert cost.margin == 0.5
 
 
 @pytest.mark.parametrize(("small_s", "large_s", "fixed_share"), [(0.5, 0.4, 0.95), (0.1, 0.9, 0.0)])

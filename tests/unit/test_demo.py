@@ -15,11 +15,11 @@ from typing import Any
 import pytest
 
 from penstock.bench.demo import hold as demo_hold
+from penstock.bench.demo import race
 from penstock.bench.demo import runs as demo_runs
 from penstock.bench.demo.careful_size import CarefulSize
 from penstock.bench.demo.outcome import FIXED, NAMES, PENSTOCK, PLAIN, Outcome, Span, notes, sentence
 from penstock.bench.demo.picture import draw_race
-from penstock.bench.demo.race import race as demo
 from penstock.bench.run import RunSpec, RunState, Tick, prepare
 from penstock.cli import main as cli
 from penstock.errors import MissingExtraError
@@ -31,7 +31,7 @@ from penstock.slo import Slo
 pytest.importorskip("matplotlib")
 pytest.importorskip("plotly")
 
-ITEMS = prepare(demo.SPEC).workload.items or 0
+ITEMS = prepare(race.SPEC).workload.items or 0
 # Seconds of each batch; the first of a run that is limited is a warm-up.
 TIMES_S = {PLAIN: [38.0], FIXED: [0.5] * 100, PENSTOCK: [0.6, 1.2] + [0.9] * 42 + [1.05], "adaptive": [1.0] * 6}
 
@@ -77,7 +77,7 @@ def fake(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> FakeRuns:
     fake = FakeRuns()
     monkeypatch.setattr(demo_runs, "run", fake)
     monkeypatch.setattr(demo_runs, "session", lambda master: nullcontext())
-    monkeypatch.setattr(demo, "careful_size", lambda *given: CarefulSize(1712.0, 0.2, 0.0003))
+    monkeypatch.setattr(race, "careful_size", lambda *given: CarefulSize(1712.0, 0.2, 0.0003))
     monkeypatch.chdir(tmp_path)
     return fake
 
@@ -119,7 +119,7 @@ def test_json_is_one_object_of_three_contenders_and_nothing_else(
 
 
 def test_the_three_are_the_same_stream_and_differ_in_what_limits_them(fake: FakeRuns, tmp_path: Path) -> None:
-    demo.demonstrate(tmp_path / "show", alone)
+    race.demonstrate(tmp_path / "show", alone)
     plain, penstock, fixed = fake.specs
     assert (plain.gated, penstock.gated, fixed.gated) == (False, True, True)
     assert (penstock.controller, penstock.slo) == (RunSpec("military").controller, "p95 <= 1 s")
@@ -160,7 +160,7 @@ def test_wrong_output_is_code_1(fake: FakeRuns, capfd: pytest.CaptureFixture[str
 
 
 def test_a_run_that_the_limit_cuts_is_said_and_the_rest_goes_on(fake: FakeRuns, tmp_path: Path) -> None:
-    found = demo.demonstrate(tmp_path / "show", alone, limit_s=35.0)
+    found = race.demonstrate(tmp_path / "show", alone, limit_s=35.0)
     fixed = found.outcomes[FIXED]
     assert not found.stopped
     assert (fixed.cut_s, fixed.drain_s, fixed.output_ok) == (35.0, None, None)
@@ -190,7 +190,7 @@ def test_ctrl_c_between_runs_ends_with_130_too(
     def interrupted(*given: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(demo, "draw_race", interrupted)
+    monkeypatch.setattr(race, "draw_race", interrupted)
     assert call("demo", "--out", "show") == 130
     assert "show/" not in capfd.readouterr().out
 
@@ -273,7 +273,7 @@ def test_hold_has_no_json(fake: FakeRuns, capfd: pytest.CaptureFixture[str]) -> 
     assert fake.specs == []
 
 
-@pytest.mark.parametrize("demonstrate", [demo.demonstrate, demo_hold.demonstrate_hold])
+@pytest.mark.parametrize("demonstrate", [race.demonstrate, demo_hold.demonstrate_hold])
 def test_plotly_is_asked_for_before_anything_runs(
     demonstrate: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

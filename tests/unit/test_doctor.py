@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
+from penstock.bench.doctor import kafka_trial as trial_module
+from penstock.bench.doctor import machine as doctor
+from penstock.bench.doctor.kafka_visit import connector, retention, visit
 from penstock.bench.doctor.machine import gpu, healthy, java, package, shuffle_partitions, spark, spark_defaults
-from penstock.bench.doctor.machine import machine as doctor
 from penstock.errors import BadInputError
-from penstock.testing.kafka import trial as trial_module
-from penstock.testing.kafka.visit import connector, retention, visit
 
 
 @pytest.mark.parametrize(

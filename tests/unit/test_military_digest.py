@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from penstock.apps.digest import Digest, committed_files, digest_of_directory
 from penstock.apps.military import reference
 from penstock.apps.military.app import MilitaryServer
-from penstock.bench.demo.race import race as demo
+from penstock.bench.demo import race
 from penstock.errors import BadInputError
 
 pa = pytest.importorskip("pyarrow")
@@ -43,7 +43,7 @@ def test_batches_of_any_size_give_the_same_digest(cuts: list[int]) -> None:
 def test_committed_digests_are_of_the_code_as_it_is() -> None:
     committed = reference.committed_digests()
     assert {reference.key(name, 1, "thesis") for name in ("test", "small")} <= set(committed)
-    assert reference.key(demo.SPEC.size_class, demo.SPEC.seed, demo.SPEC.cost) in committed
+    assert reference.key(race.SPEC.size_class, race.SPEC.seed, race.SPEC.cost) in committed
     for key, entry in committed.items():
         size_class, seed, cost = key.split(" ", 2)
         workload = MilitaryServer().workload(size_class, int(seed[5:]), cost=cost[5:])

@@ -12,7 +12,7 @@ from penstock.apps.military.terrain import SIDE, terrain
 from penstock.apps.military.units import LIMITS, NAMES, WANTED, WEIGHTS
 from penstock.errors import BadInputError
 
-columns = pytest.importorskip("penstock.stages.columns")
+arrow = pytest.importorskip("penstock.stages.arrow")
 stages = pytest.importorskip("penstock.apps.military.stages")
 
 
@@ -45,14 +45,14 @@ def run(batch: Any, count: int = 3) -> Any:
 
 
 def features_of(batch: Any) -> Any:
-    return columns.matrix(batch, "features", np.int32, 128).reshape(-1, 32, 4)
+    return arrow.matrix(batch, "features", np.int32, 128).reshape(-1, 32, 4)
 
 
 @settings(max_examples=20)
 @given(seed=st.integers(0, 2**32), first=st.integers(0, 2**40), widths=st.lists(st.integers(1, 40), max_size=3))
 def test_explore_equals_whole_squares_in_numpy(seed: int, first: int, widths: list[int]) -> None:
-    batch = columns.record_batch(items(first + np.arange(len(widths)), np.array(widths, dtype=float) ** 2, seed))
-    coordinates = columns.matrix(batch, "coordinates", np.int32, 32)
+    batch = arrow.record_batch(items(first + np.arange(len(widths)), np.array(widths, dtype=float) ** 2, seed))
+    coordinates = arrow.matrix(batch, "coordinates", np.int32, 32)
     features = features_of(run(batch, 1))
     for row, width in enumerate(widths):
         for point in range(0, 32, 5):
@@ -64,31 +64,31 @@ def test_explore_equals_whole_squares_in_numpy(seed: int, first: int, widths: li
 def test_squares_wrap_around_the_edges_of_the_map(corner: int) -> None:
     made = dict(items(np.arange(1), np.array([81.0]), seed=1))
     made["coordinates"] = np.full((1, 32), corner, dtype=np.int32)
-    features = features_of(run(columns.record_batch(made), 1))
+    features = features_of(run(arrow.record_batch(made), 1))
     assert features[0, 0].tolist() == slow_features(terrain(), corner, 9)[0]
 
 
 def test_choices_have_the_lowest_score_and_ties_go_to_the_lowest_index() -> None:
-    batch = run(columns.record_batch(items(np.arange(40), np.full(40, 100.0), seed=3)), 2)
-    features, units = features_of(batch).astype(int), columns.matrix(batch, "units", np.uint8, 16)
+    batch = run(arrow.record_batch(items(np.arange(40), np.full(40, 100.0), seed=3)), 2)
+    features, units = features_of(batch).astype(int), arrow.matrix(batch, "units", np.uint8, 16)
     scores = (WEIGHTS[units][:, :, None] * abs(features[:, None] - WANTED[units][:, :, None])).sum(axis=3)
-    assert (columns.matrix(batch, "choices", np.uint8, 16) == scores.argmin(axis=2)).all()
+    assert (arrow.matrix(batch, "choices", np.uint8, 16) == scores.argmin(axis=2)).all()
 
     made = dict(items(np.arange(1), np.array([100.0]), seed=3))
     made["coordinates"] = np.full((1, 32), 5, dtype=np.int32)
-    assert not columns.matrix(run(columns.record_batch(made), 2), "choices", np.uint8, 16).any()
+    assert not arrow.matrix(run(arrow.record_batch(made), 2), "choices", np.uint8, 16).any()
 
 
 def test_places_and_validity_follow_the_choices() -> None:
-    explored = run(columns.record_batch(items(np.arange(200), np.full(200, 7744.0), seed=3)), 2)
+    explored = run(arrow.record_batch(items(np.arange(200), np.full(200, 7744.0), seed=3)), 2)
     result = stages.VALIDATE.run(explored)
-    choices = columns.matrix(explored, "choices", np.uint8, 16).astype(int)
-    coordinates = columns.matrix(explored, "coordinates", np.int32, 32)
+    choices = arrow.matrix(explored, "choices", np.uint8, 16).astype(int)
+    coordinates = arrow.matrix(explored, "coordinates", np.int32, 32)
     places = np.take_along_axis(coordinates, choices, axis=1)
-    assert (columns.matrix(result, "places", np.int32, 16) == places).all()
+    assert (arrow.matrix(result, "places", np.int32, 16) == places).all()
 
     ground = np.take_along_axis(features_of(explored), choices[:, :, None], axis=1)[:, :, 1:3]
-    bearable = (ground <= LIMITS[columns.matrix(explored, "units", np.uint8, 16)]).all(axis=(1, 2))
+    bearable = (ground <= LIMITS[arrow.matrix(explored, "units", np.uint8, 16)]).all(axis=(1, 2))
     spread = np.array([len(set(row)) > 1 for row in choices])
     valid = np.array(result.column("valid").to_pylist())
     assert (valid == (bearable & spread)).all()
@@ -98,32 +98,32 @@ def test_places_and_validity_follow_the_choices() -> None:
 def test_units_on_one_spot_are_not_valid() -> None:
     made = dict(items(np.arange(1), np.array([4.0]), seed=3))
     made["coordinates"] = np.full((1, 32), 5, dtype=np.int32)
-    assert run(columns.record_batch(made)).column("valid").to_pylist() == [False]
+    assert run(arrow.record_batch(made)).column("valid").to_pylist() == [False]
 
 
 @pytest.mark.parametrize("unit", range(16))
 def test_hash_depends_on_every_choice(unit: int) -> None:
-    batch = run(columns.record_batch(items(np.arange(1), np.array([256.0]), seed=3)), 2)
-    choices = columns.matrix(batch, "choices", np.uint8, 16).copy()
+    batch = run(arrow.record_batch(items(np.arange(1), np.array([256.0]), seed=3)), 2)
+    choices = arrow.matrix(batch, "choices", np.uint8, 16).copy()
     choices[0, unit] = (choices[0, unit] + 1) % 32
     at = batch.schema.get_field_index("choices")
-    other = batch.set_column(at, "choices", columns.packed(choices))
+    other = batch.set_column(at, "choices", arrow.packed(choices))
     assert stages.VALIDATE.run(other).column("hash") != stages.VALIDATE.run(batch).column("hash")
 
 
 def test_every_stage_gives_the_columns_it_declares() -> None:
-    batch = columns.record_batch(items(np.arange(3), np.full(3, 9.0), seed=3))
+    batch = arrow.record_batch(items(np.arange(3), np.full(3, 9.0), seed=3))
     for stage in stages.STAGES:
         batch = stage.run(batch)
         assert batch.schema.names == [column.split()[0] for column in stage.output_ddl.split(", ")]
 
 
 def test_a_batch_without_rows_passes() -> None:
-    assert run(columns.record_batch(items(np.arange(0), np.zeros(0), seed=3))).num_rows == 0
+    assert run(arrow.record_batch(items(np.arange(0), np.zeros(0), seed=3))).num_rows == 0
 
 
 def test_a_slice_of_a_batch_gives_a_slice_of_the_result() -> None:
-    batch = columns.record_batch(items(np.arange(9), np.full(9, 64.0), seed=3))
+    batch = arrow.record_batch(items(np.arange(9), np.full(9, 64.0), seed=3))
     assert run(batch.slice(4, 3)).equals(run(batch).slice(4, 3))
 
 
@@ -131,7 +131,7 @@ def test_rows_of_another_length_are_refused() -> None:
     made = dict(items(np.arange(2), np.full(2, 4.0), seed=3))
     made["coordinates"] = np.zeros((2, 8), dtype=np.int32)
     with pytest.raises(BadInputError, match=r"column coordinates .* not 128 bytes a row"):
-        run(columns.record_batch(made))
+        run(arrow.record_batch(made))
 
 
 def test_terrain_is_seeded_smooth_and_seamless() -> None:

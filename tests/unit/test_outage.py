@@ -4,11 +4,11 @@ from dataclasses import asdict
 
 import pytest
 
+from penstock.bench.outage.drain import OutageSpec, caught_up, measure
 from penstock.errors import BadInputError
+from penstock.reproduce.results.outage import outage_section
 from penstock.sample import BatchSample
 from penstock.slo import Slo
-from penstock.testing.kafka.outage import OutageSpec, caught_up, measure
-from penstock.testing.kafka.outage_section import outage_section
 
 SLO = Slo.parse("2 s ± 10%")
 

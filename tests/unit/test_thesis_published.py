@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from penstock.bench.compare.grid import STEPPING
 from penstock.reproduce.thesis import published
-from penstock.reproduce.thesis.grid import ORACLES, STEPPING, THRESHOLDS, Grid, quick_grid
+from penstock.reproduce.thesis.grid import ORACLES, THRESHOLDS, Grid, quick_grid
 
 
 def test_published_tables_agree_with_the_prose_around_them() -> None:

@@ -11,13 +11,13 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
+from penstock.bench.outage.drain import PLAIN, OutageSpec, outage
 from penstock.cli.run import WRONG_OUTPUT
 from penstock.cli.terminal.tables import console_here
 from penstock.cli.terminal.watch import stdout_to_stderr
 from penstock.control.registry import DEFAULT
+from penstock.reproduce.results.outage import outage_section
 from penstock.reproduce.results.sections import replace_section
-from penstock.testing.kafka.outage import PLAIN, OutageSpec, outage
-from penstock.testing.kafka.outage_section import outage_section
 from penstock.units import parse_count, parse_duration_s
 
 

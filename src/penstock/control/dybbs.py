@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import ClassVar
 
-from penstock.control.learning import LearningController, Past
+from penstock.control.learning import LearningController
+from penstock.model.past import Past
 from penstock.sample import BatchSample
 from penstock.size import format_size
 from penstock.slo import Slo

@@ -1,14 +1,16 @@
-"""What the next batch will take: a fixed time plus a time per item, and a margin for what predictions got wrong."""
+"""The linear cost of a batch: a fixed time plus a time per item, and a margin for what predictions got wrong."""
 
 from __future__ import annotations
 
 import math
 import statistics
 from array import array
+from operator import mul
+from typing import NamedTuple
 
-from penstock.control.learning import Past
-from penstock.control.least_squares import Line, regress
+from penstock.model.past import Past
 from penstock.size import clamp
+from penstock.units import format_duration
 
 _WINDOW = 64
 _LEVEL = 5
@@ -21,7 +23,63 @@ _LEAST_SHARE = 0.05
 _TIMES_S = (1e-9, 1e12)
 
 
-class Prediction:
+class Line(NamedTuple):
+    """A batch of n takes `fixed_s + per_item_s * n`."""
+
+    per_item_s: float
+    fixed_s: float
+
+    def at(self, size: float) -> float:
+        """How long a batch of this size takes, in seconds."""
+        return self.fixed_s + self.per_item_s * size
+
+    def __str__(self) -> str:
+        """The line in words."""
+        fixed, each = (format_duration(float(f"{value:.3g}")) for value in (self.fixed_s, self.per_item_s))
+        return f"fits {fixed} + {each} an item"
+
+
+def fit(past: Past) -> Line | None:
+    """The line of least squares, or None where the batches show none: one size only, or a slope that cannot be.
+
+    A larger batch takes longer, and no batch takes less than no time: a line that falls, or that starts below zero, was
+    drawn by noise.
+
+    >>> past = Past(50)
+    >>> for size, duration_s in ((100, 0.3), (200, 0.5), (300, 0.7)):
+    ...     past.add(size, duration_s)
+    >>> str(fit(past))
+    'fits 100 ms + 2 ms an item'
+    """
+    line = regress(past)
+    # A fixed time of nothing may come out a rounding error below it.
+    if line is None or line.per_item_s <= 0 or line.fixed_s < -1e-9 * sum(past.values) / len(past.values):
+        return None
+    return Line(line.per_item_s, max(line.fixed_s, 0.0))
+
+
+def regress(past: Past) -> Line | None:
+    """The line of least squares as it comes out, be it possible or not; None for batches that are all of one size.
+
+    >>> past = Past(50)
+    >>> for size, duration_s in ((100, 0.1), (200, 0.3)):
+    ...     past.add(size, duration_s)
+    >>> round(regress(past).fixed_s, 3), fit(past)
+    (-0.1, None)
+    """
+    count = len(past.sizes)
+    # Summed anew each time: running sums would never recover from one huge batch that has left the window.
+    mean_size, mean_s = sum(past.sizes) / count, sum(past.values) / count
+    squares = sum(map(mul, past.sizes, past.sizes))
+    spread = squares - count * mean_size * mean_size
+    # Less than this is what rounding leaves of batches that are all alike.
+    if spread <= 1e-9 * squares:
+        return None
+    per_item_s = (sum(map(mul, past.sizes, past.values)) - count * mean_size * mean_s) / spread
+    return Line(per_item_s, mean_s - per_item_s * mean_size)
+
+
+class LinearCost:
     """Learns from each batch's size n and processing time p how long a batch of any size will take.
 
         time(n) = level (fixed + each n)
@@ -33,10 +91,10 @@ class Prediction:
     The level follows the machine and the load within a few batches, whatever the sizes. Before the first line, time is
     in proportion to the size: too much for a batch that is larger than those before it, so the safe side.
 
-    >>> prediction = Prediction()
+    >>> cost = LinearCost()
     >>> for size, processing_s in ((100, 0.3), (400, 0.6), (200, 0.4)):
-    ...     prediction.learn(size, processing_s)
-    >>> prediction.shaped, str(prediction.line)
+    ...     cost.learn(size, processing_s)
+    >>> cost.shaped, str(cost.line)
     (True, 'fits 200 ms + 1 ms an item')
     """
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 
-from penstock.bench.run import RunState
 from penstock.journal import Follower, Record
 from penstock.journal.records import to_decision, to_sample
 from penstock.sample import BatchSample, Decision
 from penstock.score import Met, SloMetrics
 from penstock.slo import Slo, Verdict
-from penstock.units import format_count
 
 
 class Board:
@@ -35,10 +34,10 @@ class Board:
         """The batches so far, in order."""
         return list(self._batches.values())
 
-    def follow(self, state: RunState) -> None:
+    def follow(self, journal: Path) -> None:
         """Take what the journal has new."""
         if self._follower is None:
-            self._follower = Follower(state.journal)
+            self._follower = Follower(journal)
         for record in self._follower.poll():
             self.take(record)
 
@@ -75,16 +74,3 @@ def percent(value: float | None) -> str:
     ('81.2%', '-')
     """
     return "-" if value is None else f"{value:.1f}%"
-
-
-def share_line(state: RunState) -> str:
-    """How many items are through.
-
-    >>> from pathlib import Path
-    >>> share_line(RunState("running", 12.0, 50_000, 200_000, Path("journal.jsonl")))
-    '50k of 200k items (25%)'
-    """
-    if not state.items:
-        return f"{format_count(state.items_done)} items"
-    share = state.items_done / state.items
-    return f"{format_count(state.items_done)} of {format_count(state.items)} items ({share:.0%})"

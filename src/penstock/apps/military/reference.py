@@ -36,7 +36,7 @@ _SAMPLE_SLICE_ITEMS = 128
 
 def slice_digest(workload: Workload, start: int, stop: int) -> Digest:
     """The digest of items start to stop - 1."""
-    from penstock.stages.columns import record_batch, vector
+    from penstock.stages.arrow import record_batch, vector
 
     batch = record_batch(workload.columns(start, stop))
     for stage in STAGES:

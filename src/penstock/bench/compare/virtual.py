@@ -14,10 +14,10 @@ from multiprocessing import get_context
 from typing import Any
 
 from penstock.bench.compare.about import about_here
+from penstock.bench.compare.grid import GAINS, SAMPLES, STEPPING, STEPS
 from penstock.bench.compare.spec import AUTO, PLAIN
 from penstock.control.registry import parse_spec
 from penstock.errors import BadInputError
-from penstock.reproduce.thesis import grid
 from penstock.score import comparison as table
 from penstock.score import percentiles
 from penstock.score.summary import TOLERANCES
@@ -31,14 +31,6 @@ BEST = "best"
 ONLY_ON_SPARK = (PLAIN, AUTO)
 # Seeds that `:best` may look at; those that are judged count from 1.
 TRAINING_SEEDS = (100_001, 100_002, 100_003)
-# The grid of the thesis in items, and one of ours for a live query in percent.
-_THESIS = grid.Grid()
-STEPS: dict[bool, Sequence[Any]] = {False: _THESIS.steps, True: ("5%", "10%", "20%", "35%", "50%", "80%")}
-GAINS: dict[bool, dict[str, Sequence[Any]]] = {
-    False: {"kp": _THESIS.kp, "ki": _THESIS.ki, "kd": _THESIS.kd},
-    True: {"kp": ("0%", "15%", "30%", "50%"), "ki": ("20%", "40%", "60%", "80%", "100%"), "kd": ("0%", "10%", "30%")},
-}
-SAMPLES = _THESIS.samples
 # From so many runs on, compiling the kernel first is the faster way.
 _WORTH_COMPILING = 40
 
@@ -116,12 +108,12 @@ def _is_best(label: str) -> bool:
 def _grid(label: str, base: SimSpec) -> Iterator[Entry]:
     name = label.partition(":")[0]
     axes: dict[str, Sequence[Any]]
-    if name in grid.STEPPING:
+    if name in STEPPING:
         axes = {"step": STEPS[base.live], "sample": SAMPLES}
     elif name == "pid":
         axes = {**GAINS[base.live], "sample": SAMPLES}
     else:
-        known = ", ".join(f"{each}:{BEST}" for each in (*grid.STEPPING, "pid"))
+        known = ", ".join(f"{each}:{BEST}" for each in (*STEPPING, "pid"))
         raise BadInputError("controllers", label, "there is no grid to search for it", f"{known} have one")
     for values in itertools.product(*axes.values()):
         settings = dict(zip(axes, values, strict=True))

@@ -8,12 +8,12 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from penstock.bench.doctor.kafka_trial import connector_of
 from penstock.bench.doctor.machine import Check
 from penstock.control.lag_guard import NEAR
 from penstock.errors import BadInputError
 from penstock.spark.defaults import spark_defaults
 from penstock.testing.kafka.broker import client, count_records
-from penstock.testing.kafka.trial import connector_of
 from penstock.units import format_count, format_duration
 
 if TYPE_CHECKING:

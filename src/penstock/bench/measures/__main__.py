@@ -62,9 +62,9 @@ def military_kernels(rounds: int = 7) -> Iterator[Measure]:
     """The Military kernels on one batch of about 1 s: as a Spark job, against the same kernels in two threads."""
     from concurrent.futures import ThreadPoolExecutor
 
-    from penstock.apps.military.app import run_stages
     from penstock.apps.military.stages import STAGES
-    from penstock.stages.columns import record_batch
+    from penstock.stages.arrow import record_batch
+    from penstock.stages.stage import run_stages
 
     prepared = prepare(RunSpec("military", "test"))
     middle = (prepared.workload.items or 0) // 2

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from penstock.bench.outage.sensors import Readings, watched
 from penstock.bench.session import session
 from penstock.control import registry
 from penstock.errors import BadInputError, PenstockError
@@ -22,7 +23,6 @@ from penstock.spark.faults import cause
 from penstock.testing.kafka import jars
 from penstock.testing.kafka.broker import Broker
 from penstock.testing.kafka.produce import Producer, fill
-from penstock.testing.kafka.readings import Readings, watched
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -14,7 +14,7 @@ from rich.text import Text
 
 from penstock.bench.run import RunSpec, RunState
 from penstock.cli.terminal.plot import band_plot, spark_row
-from penstock.report.board import Board, share_line
+from penstock.report.board import Board
 from penstock.slo import Slo
 from penstock.units import format_count
 
@@ -59,6 +59,19 @@ def title_of(spec: RunSpec, slo: Slo) -> str:
     return "  ".join(filter(None, (spec.app, spec.size_class, spec.label or spec.controller, settings, str(slo))))
 
 
+def share_line(state: RunState) -> str:
+    """How many items are through.
+
+    >>> from pathlib import Path
+    >>> share_line(RunState("running", 12.0, 50_000, 200_000, Path("journal.jsonl")))
+    '50k of 200k items (25%)'
+    """
+    if not state.items:
+        return f"{format_count(state.items_done)} items"
+    share = state.items_done / state.items
+    return f"{format_count(state.items_done)} of {format_count(state.items)} items ({share:.0%})"
+
+
 class SilentView:
     """Shows nothing."""
 
@@ -90,7 +103,7 @@ class LineView(SilentView):
         if state.phase == self._phase and state.elapsed_s < self._due_s:
             return
         self._phase, self._due_s = state.phase, state.elapsed_s + LINE_EVERY_S
-        self._board.follow(state)
+        self._board.follow(state.journal)
         self.say(f"[{state.elapsed_s:5.0f} s] {state.phase}{self._details(state)}")
 
     def say(self, text: str) -> None:
@@ -129,7 +142,7 @@ class LiveView:
 
     def show(self, state: RunState) -> None:
         """Draw again."""
-        self._board.follow(state)
+        self._board.follow(state.journal)
         self._live.update(self.render(state), refresh=True)
 
     def say(self, text: str) -> None:

@@ -1,7 +1,7 @@
 """The controller that learns under other conditions, and without its parts: two sections of docs/results.md.
 
-`python -m penstock.reproduce.results.conditions` makes both anew in some minutes, in virtual time. The real traces are among the
-conditions where PENSTOCK_DATA names the folder that has them.
+`python -m penstock.reproduce.results.conditions` makes both anew in some minutes, in virtual time. The real traces are
+among the conditions where PENSTOCK_DATA names the folder that has them.
 """
 
 from __future__ import annotations

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from penstock.bench.compare.about import about_here
+from penstock.bench.outage.drain import SETTLING_S
 from penstock.slo import Metric, Slo
-from penstock.testing.kafka.outage import SETTLING_S
 
 _COLUMNS: dict[str, Callable[[Mapping[str, Any]], str]] = {
     "": lambda row: str(row["contender"]),

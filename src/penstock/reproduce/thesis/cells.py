@@ -23,7 +23,8 @@ from typing import Any
 
 import numpy as np
 
-from penstock.reproduce.thesis.grid import ORACLES, STEPPING, THRESHOLDS, Cell, Config
+from penstock.bench.compare.grid import STEPPING
+from penstock.reproduce.thesis.grid import ORACLES, THRESHOLDS, Cell, Config
 from penstock.score import hits
 from penstock.sim.plant import load_plant, plant_fields
 from penstock.sim.run import SimRun, SimSpec, simulate

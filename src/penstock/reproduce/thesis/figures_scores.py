@@ -6,10 +6,11 @@ from pathlib import Path
 
 import numpy as np
 
+from penstock.bench.compare.grid import STEPPING
 from penstock.reproduce.drawing import COLOURS, FAINT, MARKERS, SIZE, SPREAD, TARGET, TITLE, finish, label, pyplot
 from penstock.reproduce.thesis import published
 from penstock.reproduce.thesis.cells import PARTS
-from penstock.reproduce.thesis.grid import ORACLES, STEPPING, TARGET_MS
+from penstock.reproduce.thesis.grid import ORACLES, TARGET_MS
 from penstock.reproduce.thesis.scores import LABELS, Scores
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from penstock.bench.compare.grid import STEPPING
 from penstock.reproduce.outcomes import NOT, REPRODUCED, UNKNOWN, NoDataError, Outcome, State
 from penstock.reproduce.thesis import published
-from penstock.reproduce.thesis.grid import STEPPING, THRESHOLDS
+from penstock.reproduce.thesis.grid import THRESHOLDS
 from penstock.reproduce.thesis.scores import HIGHER_IS_BETTER, Score, Scores
 from penstock.score import Interval, compare, interval_of
 

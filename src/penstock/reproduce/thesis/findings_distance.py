@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from penstock.bench.compare.grid import STEPPING
 from penstock.reproduce.outcomes import Outcome
 from penstock.reproduce.thesis import published
 from penstock.reproduce.thesis.finding import (
@@ -18,7 +19,7 @@ from penstock.reproduce.thesis.finding import (
     vote,
     within,
 )
-from penstock.reproduce.thesis.grid import STEPPING, THRESHOLDS, Config
+from penstock.reproduce.thesis.grid import THRESHOLDS, Config
 from penstock.reproduce.thesis.scores import Scores
 
 

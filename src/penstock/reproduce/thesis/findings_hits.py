@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from penstock.bench.compare.grid import STEPPING
 from penstock.reproduce.outcomes import NOT, REPRODUCED, UNKNOWN, NoDataError, Outcome
 from penstock.reproduce.thesis import published
 from penstock.reproduce.thesis.finding import (
@@ -21,7 +22,7 @@ from penstock.reproduce.thesis.finding import (
     vote,
     within,
 )
-from penstock.reproduce.thesis.grid import STEPPING, THRESHOLDS, Config
+from penstock.reproduce.thesis.grid import THRESHOLDS, Config
 from penstock.reproduce.thesis.scores import Scores
 
 _ROWS = [(threshold, algorithm) for threshold in THRESHOLDS for algorithm in STEPPING]

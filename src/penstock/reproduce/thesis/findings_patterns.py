@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from statistics import mean
 
+from penstock.bench.compare.grid import STEPPING
 from penstock.reproduce.outcomes import NoDataError, Outcome
 from penstock.reproduce.thesis import published
 from penstock.reproduce.thesis.cells import PARTS
 from penstock.reproduce.thesis.finding import Finding, above, all_of, order_of, points, rounded, vote, within
-from penstock.reproduce.thesis.grid import STEPPING, Config
+from penstock.reproduce.thesis.grid import Config
 from penstock.reproduce.thesis.scores import Scores
 from penstock.score import Interval, interval_of
 

@@ -7,13 +7,12 @@ from dataclasses import asdict, dataclass
 from itertools import product
 from typing import Any
 
-from penstock.reproduce.thesis import published
+from penstock.bench.compare.grid import GAINS, SAMPLES, STEPPING, STEPS
 from penstock.sim.run import SimSpec
 
 TARGET_MS = 3
 THRESHOLDS = (5, 10, 15, 20)
 """In percent of the target."""
-STEPPING = published.STEPPING
 ORACLES = ("oracle", "oracle-causal")
 
 
@@ -78,13 +77,13 @@ class Grid:
     runs: int = 10
     fixed_runs: int = 2
     thresholds: Sequence[int] = THRESHOLDS
-    steps: Sequence[float] = (1, 5, 10, 15, 20)
-    samples: Sequence[int] = (1, 5, 10, 20)
+    steps: Sequence[float] = STEPS[False]
+    samples: Sequence[int] = SAMPLES
     algorithms: Sequence[str] = STEPPING
-    kp: Sequence[float] = (0, 5, 10, 15, 20, 30)
-    ki: Sequence[float] = (5, 15, 25, 35, 50)
-    kd: Sequence[float] = (0, 0.5, 3, 5)
-    pid_samples: Sequence[int] = (1, 5, 10, 20)
+    kp: Sequence[float] = GAINS[False]["kp"]
+    ki: Sequence[float] = GAINS[False]["ki"]
+    kd: Sequence[float] = GAINS[False]["kd"]
+    pid_samples: Sequence[int] = SAMPLES
     sizes: Sequence[int] = tuple(range(1, 501))
     items: int | None = None
 

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-STEPPING = ("faf", "pbaf", "pbaf-wt", "mbaf", "pmbaf")
+from penstock.bench.compare.grid import STEPPING
+
 ALGORITHMS = (*STEPPING, "pid")
 
 

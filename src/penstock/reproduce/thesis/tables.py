@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from statistics import mean
 from typing import Any
 
+from penstock.bench.compare.grid import STEPPING
 from penstock.reproduce.thesis import published
 from penstock.reproduce.thesis.cells import PARTS
-from penstock.reproduce.thesis.grid import ORACLES, STEPPING, THRESHOLDS
+from penstock.reproduce.thesis.grid import ORACLES, THRESHOLDS
 from penstock.reproduce.thesis.published import Best, BestPid
 from penstock.reproduce.thesis.scores import LABELS, Score, Scores
 

@@ -51,7 +51,7 @@ def java_classes(context: SparkContext) -> dict[str, Any]:
             compiler = jvm.org.codehaus.janino.SimpleCompiler()
             compiler.setTargetVersion(8)
             compiler.setParentClassLoader(loader)
-            compiler.cook(resources.files("penstock.spark").joinpath(f"{name}.java").read_text())
+            compiler.cook(resources.files("penstock.spark.jvm").joinpath(f"{name}.java").read_text())
             loader = compiler.getClassLoader()
             classes[name] = loader.loadClass(name)
         _compiled[gateway] = classes
