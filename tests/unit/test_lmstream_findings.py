@@ -8,12 +8,11 @@ from typing import Any
 
 import pytest
 
+from penstock.reproduce.finding import NOT, REPRODUCED, UNKNOWN, Outcome, look
 from penstock.reproduce.lmstream import published
-from penstock.reproduce.lmstream.finding import look
 from penstock.reproduce.lmstream.findings import FINDINGS
 from penstock.reproduce.lmstream.plan import BASELINE, CONSTANT, LMSTREAM, RANDOM, Plan
 from penstock.reproduce.lmstream.scores import Measured, Scores, Split, Timeline
-from penstock.reproduce.outcomes import NOT, REPRODUCED, UNKNOWN, Outcome
 
 
 def run_of(mean_s: float, kbytes_per_s: float, bound_s: float = 10.0, **fields: Any) -> Measured:

@@ -9,7 +9,8 @@ import pytest
 from penstock.bench.compare.about import about_runs
 from penstock.bench.compare.spec import CompareSpec
 from penstock.errors import BadInputError
-from penstock.reproduce.results.sections import military_section, replace_section, settling_section
+from penstock.reproduce.page import replace_section
+from penstock.reproduce.results.sections import military_section, settling_section
 from penstock.sample import BatchSample
 from penstock.score import summarise
 from penstock.score.comparison import comparison, row

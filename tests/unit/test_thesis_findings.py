@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from penstock.bench.compare.grid import STEPPING
-from penstock.reproduce.outcomes import Outcome
-from penstock.reproduce.thesis.findings import FINDINGS, look
+from penstock.reproduce.finding import Outcome, look
+from penstock.reproduce.thesis.findings import FINDINGS
 from penstock.reproduce.thesis.grid import THRESHOLDS, Config, Grid
 from penstock.reproduce.thesis.scores import Scores
 

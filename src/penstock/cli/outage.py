@@ -16,8 +16,8 @@ from penstock.cli.run import WRONG_OUTPUT
 from penstock.cli.terminal.tables import console_here
 from penstock.cli.terminal.watch import stdout_to_stderr
 from penstock.control.registry import DEFAULT
+from penstock.reproduce.page import replace_section
 from penstock.reproduce.results.outage import outage_section
-from penstock.reproduce.results.sections import replace_section
 from penstock.units import parse_count, parse_duration_s
 
 

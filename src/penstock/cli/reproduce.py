@@ -23,16 +23,16 @@ from penstock.cli.terminal.tables import console_here
 from penstock.cli.terminal.views import SilentView
 from penstock.cli.terminal.watch import INTERRUPTED, stdout_to_stderr, watch
 from penstock.errors import BadInputError
+from penstock.reproduce.finding import NOT, REPRODUCED, UNKNOWN, Outcome
 from penstock.reproduce.lmstream import page as lmstream_page
 from penstock.reproduce.lmstream import reproduce as lmstream
 from penstock.reproduce.lmstream.plan import Plan, quick_plan
 from penstock.reproduce.lmstream.tables import beaten
-from penstock.reproduce.outcomes import NOT, REPRODUCED, UNKNOWN, Outcome
-from penstock.reproduce.results.sections import replace_section
+from penstock.reproduce.page import replace_section
+from penstock.reproduce.table import Table
 from penstock.reproduce.thesis.grid import Grid, quick_grid
 from penstock.reproduce.thesis.page import results_section, write_page
 from penstock.reproduce.thesis.reproduce import Reproduction, reproduce
-from penstock.reproduce.thesis.tables import Table
 
 PAPERS = ("thesis", "lmstream")
 _COLOURS = {REPRODUCED: "green", NOT: "red", UNKNOWN: "yellow"}

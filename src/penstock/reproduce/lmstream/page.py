@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from penstock.bench.compare.about import about_here
-from penstock.reproduce import outcomes
-from penstock.reproduce.lmstream.finding import EDGE, Finding
+from penstock.reproduce.finding import Found
 from penstock.reproduce.lmstream.plan import DEVIATION, VARIANTS
 from penstock.reproduce.lmstream.reproduce import Reproduction
+from penstock.reproduce.lmstream.rules import EDGE
 from penstock.reproduce.lmstream.tables import beaten
-from penstock.reproduce.outcomes import Outcome
-from penstock.reproduce.results.sections import replace_section
-from penstock.reproduce.thesis.tables import Table
+from penstock.reproduce.page import (
+    copy_figures,
+    count_findings,
+    findings_details,
+    findings_table,
+    replace_section,
+    show_figures,
+)
+from penstock.reproduce.table import Table
 
 SECTION = "lmstream"
 IMAGES = "images"
@@ -60,10 +65,7 @@ _FIGURES = {
 
 def write_page(found: Reproduction, path: Path) -> None:
     """Put the results into the page between its markers, and copy the figures that it shows beside it."""
-    images = path.parent / IMAGES
-    images.mkdir(parents=True, exist_ok=True)
-    for figure in found.figures:
-        shutil.copyfile(figure, images / figure.name)
+    copy_figures(found.figures, path.parent / IMAGES)
     replace_section(path, SECTION, page(found))
 
 
@@ -75,8 +77,8 @@ def page(found: Reproduction) -> str:
             _findings(found.found),
             *(f"## {table.title}\n\n{_said(found, table)}\n\n{table.markdown()}\n" for table in found.tables),
             "## Figures\n",
-            *(f"![{said}]({IMAGES}/{path.name})\n\n{said}\n" for path, said in _shown(found.figures)),
-            outcomes.details(found.found),
+            show_figures(_shown(found.figures), IMAGES),
+            findings_details(found.found),
         ]
     )
 
@@ -84,7 +86,7 @@ def page(found: Reproduction) -> str:
 def results_section(found: Reproduction) -> str:
     """The table of figures 6 and 7, of the bounds, and the count of findings, for a page of results of everything."""
     about = about_here()
-    text = f"## LMStream's dynamic batching on Spark\n\n{outcomes.count(found.found)} "
+    text = f"## LMStream's dynamic batching on Spark\n\n{count_findings(found.found)} "
     text += "[lmstream.md](lmstream.md) says what was run and how it compares.\n"
     text += f"Made by `{COMMAND}` on {about['date']}: {about['machine']}, no GPU, "
     text += f"{found.scores.plan.stream_s:.0f} s of stream, one run each.\n"
@@ -115,13 +117,13 @@ def _said(found: Reproduction, table: Table) -> str:
     return f"{_SAID[table.name]}\n\n{more}".rstrip()
 
 
-def _findings(found: Sequence[tuple[Finding, Outcome]]) -> str:
+def _findings(found: Found) -> str:
     lines = [
         "## Findings\n",
-        f"{outcomes.count(found)} The rules were written before these runs were made, after a look at four short ones.",
+        f"{count_findings(found)} The rules were written before these runs were made, after a look at four short ones.",
         f"There is one run of each kind: a ratio that comes nearer than {EDGE:g} to the line of its rule is one that",
         "the runs cannot tell.\n",
-        outcomes.table(found),
+        findings_table(found),
     ]
     return "\n".join(lines)
 

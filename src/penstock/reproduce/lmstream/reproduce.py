@@ -13,15 +13,14 @@ from penstock.bench.compare.runs import Open, Runner, Say, Watch
 from penstock.bench.run import run
 from penstock.bench.session import session
 from penstock.reproduce.drawing import pyplot
+from penstock.reproduce.finding import Found, to_json
 from penstock.reproduce.lmstream.figures import Step, draw_all
-from penstock.reproduce.lmstream.finding import Finding
 from penstock.reproduce.lmstream.findings import look_at_all
 from penstock.reproduce.lmstream.plan import Plan
 from penstock.reproduce.lmstream.runs import Ran, run_all
 from penstock.reproduce.lmstream.scores import Scores
 from penstock.reproduce.lmstream.tables import beaten, tables
-from penstock.reproduce.outcomes import Outcome, to_json
-from penstock.reproduce.thesis.tables import Table
+from penstock.reproduce.table import Table
 
 RESULTS, FIGURES = "results.json", "figures"
 
@@ -32,7 +31,7 @@ class Reproduction:
 
     scores: Scores
     tables: Sequence[Table]
-    found: Sequence[tuple[Finding, Outcome]]
+    found: Found
     figures: Sequence[Path]
     ran: Ran
 

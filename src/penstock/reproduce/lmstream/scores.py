@@ -9,9 +9,9 @@ from typing import Any
 
 from penstock.bench.end_to_end import delivered
 from penstock.journal import Recording, read
+from penstock.reproduce.finding import NoDataError
 from penstock.reproduce.lmstream.plan import BASELINE, CONSTANT, LMSTREAM, Job, Plan
 from penstock.reproduce.lmstream.runs import JOURNAL
-from penstock.reproduce.outcomes import NoDataError
 
 KEPT = 95.0
 """The percent of batches that have to stay within a bound for it to count as kept."""

@@ -6,7 +6,7 @@ from penstock.apps.lmstream.queries import QUERIES
 from penstock.reproduce.lmstream import published
 from penstock.reproduce.lmstream.plan import BASELINE, LMSTREAM, OURS, RANDOM, TUNED, tumbles
 from penstock.reproduce.lmstream.scores import KEPT, Measured, Scores
-from penstock.reproduce.thesis.tables import Table, Value
+from penstock.reproduce.table import Table, Value
 
 _STEPS = {
     "buffering": "buffering phase",

@@ -23,14 +23,9 @@ from penstock.bench.run import RunSpec, RunState
 from penstock.control import registry
 from penstock.errors import PenstockError
 from penstock.journal import read
+from penstock.reproduce.page import PAGE, replace_section
 from penstock.reproduce.results.conditions import write_conditions, write_parts
-from penstock.reproduce.results.sections import (
-    PAGE,
-    military_section,
-    replace_section,
-    settling_section,
-    virtual_section,
-)
+from penstock.reproduce.results.sections import military_section, settling_section, virtual_section
 from penstock.sim.run import DEFAULT_SLO, LIVE_SLO
 from penstock.slo import Slo
 from penstock.units import parse_duration_s

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from penstock.bench.compare.virtual import Progress, compare_plant
-from penstock.reproduce.results.sections import PAGE, mean, replace_section, spread, table
+from penstock.reproduce.page import PAGE, mean, replace_section, spread, table
 from penstock.sim.run import LIVE_SLO
 from penstock.units import format_count
 

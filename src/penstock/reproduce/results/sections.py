@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
-from penstock.errors import BadInputError
+from penstock.reproduce.page import mean, number, spread, table
 from penstock.reproduce.thesis import published
 from penstock.testing.settling import measure_settling
 
 Comparison = Mapping[str, Any]
-PAGE = Path("docs/results.md")
 
 # The threshold of the published figures that stand beside ours, which are at 10% too.
 _PUBLISHED_AT = 10
@@ -52,21 +50,6 @@ In virtual time, against a plant with latency = 0.1 s + 9 ms an item at 1 s ± 1
 the published steps (10 items; PID 10, 15, 3): after how many batches all are within the band, by how many batches the
 samples come late. "swings": not within 400 batches. Reported, not demanded of a controller.
 """
-
-
-def replace_section(path: Path, name: str, text: str) -> None:
-    """Put a section into a page between its markers, and nothing else; a page that lacks them gets it at its end."""
-    begin, end = f"<!-- begin: {name} -->", f"<!-- end: {name} -->"
-    section = f"{begin}\n{text.strip()}\n{end}"
-    page = path.read_text() if path.exists() else ""
-    if begin not in page:
-        path.write_text(f"{page.rstrip()}\n\n{section}\n".lstrip("\n"))
-        return
-    before, _, rest = page.partition(begin)
-    _, found, after = rest.partition(end)
-    if not found:
-        raise BadInputError("page", str(path), f"{begin} has no end", f"write {end} after the section")
-    path.write_text(before + section + after)
 
 
 def military_section(found: Comparison) -> str:
@@ -169,26 +152,3 @@ def _published(rows: Sequence[Mapping[str, Any]]) -> str:
             pairs = ((published.best(_PUBLISHED_AT, name, metric), row[metric]) for metric in _METRICS)
             lines.append([name, *(cell for theirs, ours in pairs for cell in (number(theirs), mean(ours)))])
     return table(head, lines)
-
-
-def spread(interval: Mapping[str, Any] | None) -> str:
-    """A mean with its interval in brackets, as far as there is one."""
-    if interval is None or interval["low"] is None or interval["high"] is None:
-        return mean(interval)
-    return f"{interval['mean']:.1f} ({interval['low']:.1f} to {interval['high']:.1f})"
-
-
-def mean(interval: Mapping[str, Any] | None, digits: int = 1) -> str:
-    """A mean alone."""
-    return "-" if interval is None else number(interval["mean"], digits)
-
-
-def number(value: float | None, digits: int = 1) -> str:
-    """A number, or a dash where there is none."""
-    return "-" if value is None else f"{value:.{digits}f}"
-
-
-def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A table in Markdown."""
-    lines = [head, ["---"] * len(head), *rows]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines)

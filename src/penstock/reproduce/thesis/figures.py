@@ -8,7 +8,7 @@ from pathlib import Path
 from penstock.reproduce.drawing import STYLE, pyplot
 from penstock.reproduce.thesis import figures_runs as runs
 from penstock.reproduce.thesis import figures_scores as grid
-from penstock.reproduce.thesis.finding import known
+from penstock.reproduce.thesis.rules import known
 from penstock.reproduce.thesis.scores import Scores
 
 Step = Callable[[str], None]

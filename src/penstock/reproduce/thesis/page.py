@@ -5,13 +5,11 @@ from __future__ import annotations
 import datetime
 import os
 import platform
-import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
-from penstock.reproduce import outcomes
-from penstock.reproduce.outcomes import Outcome
-from penstock.reproduce.thesis.finding import Finding
+from penstock.reproduce.finding import Found
+from penstock.reproduce.page import copy_figures, count_findings, findings_details, findings_table, show_figures
 from penstock.reproduce.thesis.reproduce import Reproduction
 from penstock.reproduce.thesis.tables import section
 
@@ -148,12 +146,12 @@ def page(found: Reproduction) -> str:
             intro,
             _findings(found.found),
             _CAUSES,
-            outcomes.details(found.found),
+            findings_details(found.found),
             "## Tables\n",
             section(found.tables),
             "## Figures\n",
             "All nine are drawn into the `figures` folder of the run; these five say most.\n",
-            *(f"![{said}]({IMAGES}/{path.name})\n\n{said}\n" for path, said in _shown(found.figures)),
+            show_figures(_shown(found.figures), IMAGES),
             _PLANT,
             _NOT_MEASURED.format(fixed_runs=scores.fixed_runs),
         ]
@@ -162,31 +160,28 @@ def page(found: Reproduction) -> str:
 
 def write_page(found: Reproduction, path: Path) -> None:
     """Write the page, and copy the figures that it shows beside it."""
-    images = path.parent / IMAGES
-    images.mkdir(parents=True, exist_ok=True)
-    for figure, _ in _shown(found.figures):
-        shutil.copyfile(figure, images / figure.name)
+    copy_figures([figure for figure, _ in _shown(found.figures)], path.parent / IMAGES)
     path.write_text(page(found), encoding="utf-8")
 
 
 def results_section(found: Reproduction) -> str:
     """The tables and the count of findings, for a page of results of everything."""
     text = "## The thesis in virtual time\n\nFrom a model of the published pipeline, no GPU: "
-    text += f"[thesis.md](thesis.md) says what it is and is not. {outcomes.count(found.found)}\n"
+    text += f"[thesis.md](thesis.md) says what it is and is not. {count_findings(found.found)}\n"
     text += "Made by `penstock reproduce thesis --results docs/results.md`, "
     text += f"{found.scores.runs} runs of each configuration.\n\n"
     return text + section(found.tables)
 
 
-def _findings(found: Sequence[tuple[Finding, Outcome]]) -> str:
+def _findings(found: Found) -> str:
     lines = [
         "## Findings\n",
-        f"{outcomes.count(found)} One of the reproduced, the gain of batching, is what the plant was solved for.\n",
+        f"{count_findings(found)} One of the reproduced, the gain of batching, is what the plant was solved for.\n",
         "The rules are those of the first run of the grid, on the plant before its correction. They were written down",
         "before its results were looked at, though after some thirty single runs. That a range must hold for the whole",
         "interval of a mean, and that intervals are wider where runs are few, came after a look at those results. No",
         "rule was changed since. Where intervals meet, the runs cannot tell.\n",
-        outcomes.table(found),
+        findings_table(found),
     ]
     return "\n".join(lines)
 

@@ -10,14 +10,14 @@ from pathlib import Path
 from typing import Any
 
 from penstock.reproduce.drawing import pyplot
-from penstock.reproduce.outcomes import Outcome, to_json
+from penstock.reproduce.finding import Found, to_json
+from penstock.reproduce.table import Table
 from penstock.reproduce.thesis.cells import Progress, run_cells
 from penstock.reproduce.thesis.figures import Step, draw_all
-from penstock.reproduce.thesis.finding import Finding
 from penstock.reproduce.thesis.findings import look_at_all
 from penstock.reproduce.thesis.grid import Grid
 from penstock.reproduce.thesis.scores import Scores
-from penstock.reproduce.thesis.tables import Table, section, tables
+from penstock.reproduce.thesis.tables import section, tables
 
 RESULTS, TABLES, FIGURES = "results.json", "tables.md", "figures"
 
@@ -28,7 +28,7 @@ class Reproduction:
 
     scores: Scores
     tables: Sequence[Table]
-    found: Sequence[tuple[Finding, Outcome]]
+    found: Found
     figures: Sequence[Path]
     cells: int
     computed: int

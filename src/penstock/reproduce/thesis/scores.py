@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from statistics import mean, stdev
 
-from penstock.reproduce.outcomes import NoDataError
+from penstock.reproduce.finding import NoDataError
 from penstock.reproduce.thesis.cells import PARTS, Numbers
 from penstock.reproduce.thesis.grid import Cell, Config
 from penstock.score import Interval, interval_of

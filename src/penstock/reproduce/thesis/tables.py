@@ -3,42 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from statistics import mean
-from typing import Any
 
 from penstock.bench.compare.grid import STEPPING
+from penstock.reproduce.table import Table, Value
 from penstock.reproduce.thesis import published
 from penstock.reproduce.thesis.cells import PARTS
 from penstock.reproduce.thesis.grid import ORACLES, THRESHOLDS
 from penstock.reproduce.thesis.published import Best, BestPid
 from penstock.reproduce.thesis.scores import LABELS, Score, Scores
-
-Value = float | int | str | None
-
-
-@dataclass(frozen=True)
-class Table:
-    """A table as data: numbers stay numbers, None is what there is not."""
-
-    name: str
-    title: str
-    head: tuple[str, ...]
-    rows: tuple[tuple[Value, ...], ...]
-
-    def to_json(self) -> dict[str, Any]:
-        """Ready for JSON."""
-        return {"title": self.title, "head": list(self.head), "rows": [list(row) for row in self.rows]}
-
-    def texts(self) -> list[list[str]]:
-        """The rows as text."""
-        return [[_text(value) for value in row] for row in self.rows]
-
-    def markdown(self) -> str:
-        """As a Markdown table, numbers to the right."""
-        numeric = [any(isinstance(row[at], float | int) for row in self.rows) for at in range(len(self.head))]
-        lines = [list(self.head), ["--:" if right else "---" for right in numeric], *self.texts()]
-        return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
 def tables(scores: Scores) -> list[Table]:
@@ -137,12 +110,6 @@ def _setting(theirs: Best | BestPid) -> str:
 
 def _round(value: float | None) -> float | None:
     return None if value is None else round(value, 2)
-
-
-def _text(value: Value) -> str:
-    if value is None:
-        return "-"
-    return f"{value:.2f}" if isinstance(value, float) else str(value)
 
 
 def section(found: Sequence[Table]) -> str:

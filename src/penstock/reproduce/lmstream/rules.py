@@ -1,4 +1,4 @@
-"""What a finding of the paper is, and how ratios of single runs become its state.
+"""How ratios of single runs become the rows of a finding.
 
 There is one run of each kind, and no interval around it. So no ratio is placed more exactly than `EDGE` on either side
 of a line: nearer to it, the runs cannot tell.
@@ -6,37 +6,13 @@ of a line: nearer to it, the runs cannot tell.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 
-from penstock.reproduce.lmstream.scores import Measured, Scores
-from penstock.reproduce.outcomes import UNKNOWN, NoDataError, Outcome
+from penstock.reproduce.finding import NoDataError
+from penstock.reproduce.lmstream.scores import Measured
 
 EDGE = 0.05
 _FEWEST = 3
-
-
-@dataclass(frozen=True)
-class Finding:
-    """A finding of the paper, what it takes to count as reproduced, and the function that looks.
-
-    `why` is written by hand, after looking into the runs: why it came out otherwise here, or what to make of it.
-    """
-
-    name: str
-    section: str
-    claim: str
-    rule: str
-    look: Callable[[Scores], Outcome]
-    why: str = ""
-
-
-def look(finding: Finding, scores: Scores) -> Outcome:
-    """What the runs say on a finding; without those that it needs they cannot tell. Any other error is a bug."""
-    try:
-        return finding.look(scores)
-    except NoDataError as error:
-        return Outcome(UNKNOWN, f"The runs do not have it ({error}).", {}, {})
 
 
 def below(ratio: float, line: float) -> bool | None:
@@ -89,8 +65,3 @@ def listed(values: Mapping[str, float], form: str = "{:.2f}") -> str:
     ('LR1S 0.50, CM1T 1.25', 'LR1S 97%')
     """
     return ", ".join(f"{query.upper()} {form.format(value)}" for query, value in values.items())
-
-
-def rounded(values: Mapping[str, float]) -> dict[str, float]:
-    """For data: more than three digits are noise."""
-    return {name: round(value, 3) for name, value in values.items()}

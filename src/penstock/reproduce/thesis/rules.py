@@ -1,31 +1,15 @@
-"""What a finding is, and how a vote over rows or a comparison of means becomes its state."""
+"""How means over runs, with their intervals, become the rows and states of a finding."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
 
 from penstock.bench.compare.grid import STEPPING
-from penstock.reproduce.outcomes import NOT, REPRODUCED, UNKNOWN, NoDataError, Outcome, State
+from penstock.reproduce.finding import NOT, REPRODUCED, UNKNOWN, NoDataError, State
 from penstock.reproduce.thesis import published
 from penstock.reproduce.thesis.grid import THRESHOLDS
 from penstock.reproduce.thesis.scores import HIGHER_IS_BETTER, Score, Scores
 from penstock.score import Interval, compare, interval_of
-
-
-@dataclass(frozen=True)
-class Finding:
-    """A finding of the thesis, what it takes to count as reproduced, and the function that looks.
-
-    `why` is written by hand, after looking into the runs: why it came out otherwise here, or what to make of it.
-    """
-
-    name: str
-    section: str
-    claim: str
-    rule: str
-    why: str
-    look: Callable[[Scores], Outcome]
 
 
 def known(scores: Scores, algorithm: str, metric: str, threshold: int) -> Score:
@@ -47,31 +31,6 @@ def ratio(a: float, b: float) -> float:
     return a / b
 
 
-def vote(orders: Sequence[bool | None], share: float = 0.5) -> State:
-    """Whether more than a share of the rows agree; None is a row that cannot tell, and may go either way.
-
-    >>> vote([True, True, False]), vote([False, False, True]), vote([True, None, False])
-    ('reproduced', 'not reproduced', 'cannot tell')
-    """
-    if not orders:
-        return UNKNOWN
-    needed = share * len(orders)
-    if sum(order is True for order in orders) > needed:
-        return REPRODUCED
-    return NOT if sum(order is not False for order in orders) <= needed else UNKNOWN
-
-
-def all_of(orders: Sequence[bool | None]) -> State:
-    """Whether every row agrees.
-
-    >>> all_of([True, True]), all_of([True, None]), all_of([True, None, False])
-    ('reproduced', 'cannot tell', 'not reproduced')
-    """
-    if any(order is False for order in orders):
-        return NOT
-    return REPRODUCED if orders and all(orders) else UNKNOWN
-
-
 def above(a: Interval, b: Interval) -> bool | None:
     """Whether a mean is above another; None where their intervals meet."""
     return {"above": True, "below": False, "cannot tell": None}[compare(a, b)]
@@ -83,11 +42,6 @@ def better(a: Score | None, b: Score | None, metric: str) -> bool | None:
         return None if a is b else b is None
     order = above(a.interval, b.interval)
     return order if order is None or HIGHER_IS_BETTER[metric] else not order
-
-
-def order_of(state: State) -> bool | None:
-    """A state as one row of a vote."""
-    return {REPRODUCED: True, NOT: False, UNKNOWN: None}[state]
 
 
 def within(value: float | Interval, low: float, high: float) -> State:
@@ -153,8 +107,3 @@ def points(values: Mapping[str, float]) -> str:
     'FAF 1.2, PBAF 3.0'
     """
     return ", ".join(f"{name.upper()} {value:.1f}" for name, value in values.items())
-
-
-def rounded(values: Mapping[str, float]) -> dict[str, float]:
-    """For data: two decimals are more than the runs support."""
-    return {name: round(value, 2) for name, value in values.items()}
