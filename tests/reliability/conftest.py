@@ -69,7 +69,7 @@ class Place:
         """(id, hash) of every committed row, sorted; a row that was committed twice is there twice."""
         import pyarrow.parquet as pq
 
-        from penstock.apps.military.digest import committed_files
+        from penstock.apps.digest import committed_files
 
         files = committed_files(self.folder / "output")
         assert len(files) == len(set(files)), "a file is named twice in _spark_metadata"

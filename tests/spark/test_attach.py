@@ -14,7 +14,7 @@ from penstock.sample import BatchSample, Decision, Status
 from penstock.slo import Slo
 from penstock.spark.attach import attach
 from penstock.spark.reader import gated
-from penstock.spark.source import read_workload
+from penstock.spark.source.workload import read_workload
 from penstock.workloads.workload import Workload
 
 if TYPE_CHECKING:

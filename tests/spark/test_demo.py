@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from penstock.bench import demo
-from penstock.bench.demo_outcome import FIXED, PENSTOCK, PLAIN, sentence
-from penstock.bench.demo_runs import Job
+from penstock.bench.demo import race
+from penstock.bench.demo.outcome import FIXED, PENSTOCK, PLAIN, sentence
+from penstock.bench.demo.runs import Job
 from penstock.bench.run import RunSpec
 
 CHEAP = "constant:value=16"
@@ -28,8 +28,8 @@ def test_three_drain_the_same_backlog_and_one_page_tells(spark: SparkSession, tm
         sizes[spec.label] = spec.size
         return job(lambda state: phases.append(state.phase), threading.Event())
 
-    spec = replace(demo.SPEC, cost=CHEAP)
-    found = demo.demonstrate(tmp_path, watch, spec, heaviest=CHEAP)
+    spec = replace(race.SPEC, cost=CHEAP)
+    found = race.demonstrate(tmp_path, watch, spec, heaviest=CHEAP)
     assert not found.stopped
     assert list(found.outcomes) == [PLAIN, PENSTOCK, FIXED]
     assert phases.index("measuring the heaviest items") < phases.index("running")

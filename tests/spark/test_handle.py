@@ -12,16 +12,16 @@ from typing import Any
 import pytest
 
 from penstock.control.fixed import Fixed
+from penstock.control.loop import Loop
 from penstock.journal import Journal
-from penstock.loop import Loop
 from penstock.sample import Decision
 from penstock.slo import Slo
-from penstock.spark import monitor as monitors
 from penstock.spark.attach import Handle
 from penstock.spark.gates import KafkaBytesGate
-from penstock.spark.monitor import Monitor
-from penstock.spark.progress import SourceRange
-from penstock.spark.sampler import Admitted, Sampler
+from penstock.spark.observe import monitor as monitors
+from penstock.spark.observe.monitor import Monitor
+from penstock.spark.observe.report import SourceRange
+from penstock.spark.observe.sampler import Admitted, Sampler
 from penstock.testing.fakes import FakeGate
 
 SLO = Slo.parse("1 s ± 10%")

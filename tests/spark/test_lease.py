@@ -11,8 +11,8 @@ import pytest
 
 from penstock.spark.attach import attach
 from penstock.spark.attach_all import attach_all
-from penstock.spark.jvm import instance, java_classes
-from penstock.spark.monitor import LEASE_S, Monitor
+from penstock.spark.jvm.bridge import instance, java_classes
+from penstock.spark.observe.monitor import LEASE_S, Monitor
 from penstock.spark.reader import gated
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ def test_our_own_source_too_has_its_limit_back_where_nobody_polls(
     spark: SparkSession, start, until, sizes, tmp_path: Path, probe: Paused
 ) -> None:
     from penstock.apps.military.app import MilitaryServer
-    from penstock.spark.source import read_workload
+    from penstock.spark.source.workload import read_workload
 
     workload = MilitaryServer().workload("test", 1, "saturated", "constant:value=16")
     reader = read_workload(spark, workload).option("maxRowsPerTrigger", 7000)

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import ClassVar
 
-from penstock.control.reading import keep, measure_name, usable_value
-from penstock.control.size import check_size, clamp, format_change
+from penstock.control.sample_value import keep, measure_name, usable_value
 from penstock.sample import BatchSample, Decision
+from penstock.size import check_size, clamp, format_change
 from penstock.slo import Slo
 
 # A value a trillion times off says no more than one a billion times off, and this keeps the arithmetic finite.

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 
 from penstock.control.learning import LearningController
-from penstock.control.size import format_size
 from penstock.errors import BadInputError
 from penstock.sample import BatchSample
+from penstock.size import format_size
 from penstock.slo import Slo
 
 

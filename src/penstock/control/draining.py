@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from penstock.control.protocol import Controller
-from penstock.control.reading import shown
-from penstock.control.size import LARGEST
+from penstock.control.sample_value import shown
 from penstock.control.wrappers import Wrapper
 from penstock.sample import BatchSample, Decision
+from penstock.size import LARGEST
 
 _SEEN = 16
 _WORTH = 0.8

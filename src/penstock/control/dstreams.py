@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 
 from penstock.control.learning import LearningController
-from penstock.control.size import clamp
 from penstock.errors import BadInputError
 from penstock.sample import BatchSample
+from penstock.size import clamp
 from penstock.slo import Metric, Slo
 from penstock.units import format_count, format_duration
 

@@ -6,9 +6,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import ClassVar
 
-from penstock.control.learning import LearningController, Past
-from penstock.control.size import format_size
+from penstock.control.learning import LearningController
+from penstock.model.past import Past
 from penstock.sample import BatchSample
+from penstock.size import format_size
 from penstock.slo import Slo
 
 Block = tuple[float, float]

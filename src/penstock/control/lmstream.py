@@ -6,10 +6,10 @@ import math
 from collections.abc import Mapping
 from typing import ClassVar
 
-from penstock.control.reading import shown
-from penstock.control.size import LARGEST, check_size
+from penstock.control.sample_value import shown
 from penstock.errors import BadInputError
 from penstock.sample import BatchSample, Decision
+from penstock.size import LARGEST, check_size
 from penstock.slo import Kind, Metric, Slo
 from penstock.units import parse_duration_s
 

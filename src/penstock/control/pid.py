@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 from penstock.control.base import BaseController
-from penstock.control.size import clamp
 from penstock.errors import BadInputError
+from penstock.size import clamp
 from penstock.slo import Slo
 from penstock.units import parse_count, parse_percent
 

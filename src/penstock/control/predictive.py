@@ -8,16 +8,16 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import ClassVar
 
-from penstock.control.floor import Floor
-from penstock.control.forecast.cycle import Cycle
-from penstock.control.forecast.echo import Echo
-from penstock.control.forecast.level import Level, News
-from penstock.control.forecast.overhead import Overhead
-from penstock.control.forecast.pipeline import Pipeline
-from penstock.control.margin import Margin
-from penstock.control.reading import keep, measure_name, shown, usable_value
-from penstock.control.size import check_size, clamp, format_change, format_size
+from penstock.control.sample_value import keep, measure_name, shown, usable_value
+from penstock.model.cycle import Cycle
+from penstock.model.echo import Echo
+from penstock.model.floor import Floor
+from penstock.model.level import Level, News
+from penstock.model.margin import Margin
+from penstock.model.overhead import Overhead
+from penstock.model.pipeline import Pipeline
 from penstock.sample import BatchSample, Decision
+from penstock.size import check_size, clamp, format_change, format_size
 from penstock.slo import Kind, Metric, Slo
 
 # A batch below this part of the aim was not as large as the bound allows: that it kept it says nothing.
@@ -66,19 +66,19 @@ class Predictive:
         size' = (goal - fixed) / item'
 
     where item' is the forecast for the batch that will be admitted: by the level of the load, its trend and, where the
-    load comes back at regular intervals, its cycle (`penstock.control.forecast`). The goal is the target; for a bound
+    load comes back at regular intervals, its cycle (`penstock.model`). The goal is the target; for a bound
     on processing, so far below it that 19 batches in 20 keep it, or the share that a percentile names
-    (`penstock.control.margin`). Under a bound no batch grows once its fixed part is 5%
+    (`penstock.model.margin`). Under a bound no batch grows once its fixed part is 5%
     of its time: beyond that, latency grows and throughput does not. Where batches of one or two items would be called
     for, or take longer than the objective whatever their size, they have as many items as cost hardly any time
-    (`penstock.control.floor`). A size is at most four times the largest of the last 32 batches, unless the load is back
+    (`penstock.model.floor`). A size is at most four times the largest of the last 32 batches, unless the load is back
     at a level that is known.
 
     A throughput is solved for in the same model, without trends and cycles.
 
     Samples may come late: how late is seen from which decision a batch obeyed, and the forecast reaches as far ahead.
-    Batches may overlap in a pipeline: asked as each is admitted (`admit`), it sizes the batch for what is on its way
-    (`penstock.control.forecast.pipeline`).
+    Batches may overlap in a pipeline: asked as each is admitted (`decide_at_admission`), it sizes the batch for
+    what is on its way (`penstock.model.pipeline`).
 
     `changes` (that start the level anew), `recall` (of levels known from before, so that a spike that has passed costs
     one batch), `trends` and `cycles` can be switched off, to see what each is worth.
@@ -202,7 +202,7 @@ class Predictive:
         measured = f"{measure_name(self.slo)} {self.slo.format_value(value)}"
         return Decision(self._size, f"{measured}; {changes}{believed}{why}: {format_change(before, self._size)}")
 
-    def admit(self, at_s: float, waiting: float, idle: bool) -> Decision | None:
+    def decide_at_admission(self, at_s: float, waiting: float, idle: bool) -> Decision | None:
         """The size of a batch that is admitted now, while others are on their way; None where it is the last one's.
 
         To be asked for every batch of a pipeline in which batches overlap, and for none elsewhere.

@@ -11,10 +11,10 @@ from abc import ABC, abstractmethod
 from dataclasses import replace
 
 from penstock.control.protocol import Controller, asked_at_admission, news_of
-from penstock.control.reading import keep, usable_value
-from penstock.control.size import LARGEST, SMALLEST, check_size, clamp, format_size
+from penstock.control.sample_value import keep, usable_value
 from penstock.errors import BadInputError
 from penstock.sample import BatchSample, Decision
+from penstock.size import LARGEST, SMALLEST, check_size, clamp, format_size
 from penstock.slo import Slo
 from penstock.units import parse_count, parse_percent
 
@@ -67,7 +67,7 @@ class Correcting(Wrapper, ABC):
         before = self.size
         return self._corrected(self.inner.decide(sample), before)
 
-    def admit(self, at_s: float, waiting: float, idle: bool) -> Decision | None:
+    def decide_at_admission(self, at_s: float, waiting: float, idle: bool) -> Decision | None:
         """The inner answer as a batch is admitted, corrected; None where there is none."""
         ask, before = asked_at_admission(self.inner), self.size
         decision = None if ask is None else ask(at_s, waiting, idle)
@@ -168,7 +168,7 @@ class Filled(Wrapper):
         """Whether the batch was longer than a stall explains."""
         return value > _STALL * self.slo.high or self._misses >= _IN_A_ROW
 
-    def admit(self, at_s: float, waiting: float, idle: bool) -> Decision | None:
+    def decide_at_admission(self, at_s: float, waiting: float, idle: bool) -> Decision | None:
         """The inner answer as a batch is admitted: there it is known how much waits."""
         ask = asked_at_admission(self.inner)
         return None if ask is None else ask(at_s, waiting, idle)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from penstock.control.size import check_size, clamp, format_change
 from penstock.sample import BatchSample, Decision
 from penstock.sim.plant import Plant
 from penstock.sim.thesis import latency_of_service
+from penstock.size import check_size, clamp, format_change
 from penstock.slo import Metric, Slo
 
 REPORTED = "oracle-reported"

@@ -12,19 +12,19 @@ from pyspark import SparkContext
 from pyspark.sql.streaming.query import StreamingQuery
 
 from penstock.control import registry
-from penstock.control.coerce import to_count
-from penstock.control.guard import LagGuard
-from penstock.control.size import LARGEST
+from penstock.control.lag_guard import LagGuard
+from penstock.control.loop import PATIENCE_BATCHES, Loop
+from penstock.control.settings import to_count
 from penstock.errors import BadInputError, UnsupportedError
 from penstock.journal import Journal, last_size
-from penstock.loop import PATIENCE_BATCHES, Loop
+from penstock.size import LARGEST
 from penstock.slo import Slo
+from penstock.spark.arguments import check_query, slo_of, whole
 from penstock.spark.gates import SourceGate, gate_for
 from penstock.spark.handle import Handle
-from penstock.spark.inputs import check_query, slo_of, whole
-from penstock.spark.jvm import LiveQuery
-from penstock.spark.monitor import Monitor
-from penstock.spark.sampler import Sampler
+from penstock.spark.jvm.bridge import LiveQuery
+from penstock.spark.observe.monitor import Monitor
+from penstock.spark.observe.sampler import Sampler
 from penstock.units import parse_duration_s
 
 WARM_UP_BATCHES = 2

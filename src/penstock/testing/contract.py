@@ -22,9 +22,9 @@ from collections.abc import Callable, Iterable, Iterator
 
 from penstock.control.protocol import Controller
 from penstock.control.registry import create, names, parse_spec
-from penstock.control.size import LARGEST, SMALLEST
 from penstock.control.wrappers import Bounded
 from penstock.sample import BatchSample, Decision, Status, longest_wait_s
+from penstock.size import LARGEST, SMALLEST
 from penstock.slo import Slo
 from penstock.testing.fakes import LinearPlant, closed_loop, sample_of
 

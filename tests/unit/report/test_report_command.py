@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from penstock.bench.report.write import write_report
 from penstock.cli import main as cli
 from penstock.errors import MissingExtraError
+from penstock.report.write import write_report
 from penstock.sample import BatchSample
 
 pytest.importorskip("plotly")

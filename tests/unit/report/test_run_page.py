@@ -10,15 +10,15 @@ from typing import Any
 
 import pytest
 
-from penstock.bench.report import words
-from penstock.bench.report.batches import batches_of, owners_of
-from penstock.bench.report.run_charts import spread_chart
-from penstock.bench.report.run_data import load_run
-from penstock.bench.report.write import write_report
 from penstock.journal import Journal, Recording
 from penstock.journal.reader import DecisionRecord
-from penstock.metrics import summarise
+from penstock.report import words
+from penstock.report.batches import batches_of, owners_of
+from penstock.report.run.charts import spread_chart
+from penstock.report.run.data import load_run
+from penstock.report.write import write_report
 from penstock.sample import BatchSample, Decision
+from penstock.score import summarise
 from penstock.slo import Slo
 
 pytest.importorskip("plotly")

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from penstock.bench.report import page as page_module
-from penstock.bench.report.chart import Chart, figure, plotly_js
-from penstock.bench.report.write import write_report
 from penstock.journal import Journal
+from penstock.report import page as page_module
+from penstock.report.chart import Chart, figure, plotly_js
+from penstock.report.write import write_report
 from penstock.sample import BatchSample
 
 pytest.importorskip("plotly")

@@ -18,11 +18,11 @@ from pathlib import Path
 
 import numpy as np
 
+from penstock.apps.digest import Digest
 from penstock.apps.military import sizes
-from penstock.apps.military.digest import Digest
 from penstock.apps.military.stages import STAGES
-from penstock.apps.protocol import Progress
 from penstock.errors import BadInputError
+from penstock.progress import Progress
 from penstock.workloads.workload import Workload
 
 COMMITTED = Path(__file__).with_name("digests.json")
@@ -36,7 +36,7 @@ _SAMPLE_SLICE_ITEMS = 128
 
 def slice_digest(workload: Workload, start: int, stop: int) -> Digest:
     """The digest of items start to stop - 1."""
-    from penstock.apps.military.columns import record_batch, vector
+    from penstock.stages.arrow import record_batch, vector
 
     batch = record_batch(workload.columns(start, stop))
     for stage in STAGES:

@@ -1,0 +1,139 @@
+"""The tables of a run: responses to load changes, decisions with their reasons, events, configuration."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from penstock.journal import Recording
+from penstock.journal.reader import Event
+from penstock.report import words
+from penstock.report.batches import Batch, owners_of
+from penstock.report.markup import Html, element, join, pairs, table
+from penstock.report.run.data import ORDINARY
+from penstock.score import Response
+from penstock.slo import Slo, Verdict
+
+MOST_ROWS = 2000
+_NEAR_S = 3600.0
+_VERDICTS = {Verdict.MET: "✓ hit", Verdict.MISSED: "✕ miss", Verdict.UNKNOWN: "not counted"}
+
+
+def responses_table(responses: Sequence[Response]) -> Html:
+    """How each change of the load was answered."""
+    rows = [
+        [
+            response.part or words.DASH,
+            words.count(response.batch_id),
+            words.count(response.batches),
+            "never" if response.settling_batches is None else words.count(response.settling_batches),
+            words.duration(response.settling_s),
+            words.percent(response.overshoot),
+            words.percent(response.accuracy),
+            "yes" if response.stable else "no",
+        ]
+        for response in responses[:MOST_ROWS]
+    ]
+    head = ["part", "from batch", "batches", "settled after", "in time", "overshoot", "distance after", "stable"]
+    return table(head, rows, label="Response to each load change", words=(0, 7), scroll=len(rows) > 12)
+
+
+def decisions_table(recording: Recording, batches: Sequence[Batch], slo: Slo) -> Html:
+    """Every decision with what it was taken on and why; a search box above it."""
+    owners = owners_of(recording)
+    final = {owner: at for at, owner in enumerate(owners)}
+    rows: list[list[object]] = []
+    attributes: list[dict[str, object]] = []
+    shown = list(zip(recording.decisions, owners, strict=True))[:MOST_ROWS]
+    for at, (record, owner) in enumerate(shown):
+        batch = None if owner is None else batches[owner]
+        replaced = final[owner] != at
+        rows.append(
+            [
+                words.DASH if batch is None else record.batch_id,
+                words.measured(batch.value if batch else None, slo),
+                _verdict(batch),
+                words.count(batch.sample.size if batch else None),
+                words.count(record.decision.size),
+                element(
+                    "span", "replaced" if replaced else "applied" if record.applied else "not applied", class_="state"
+                ),
+                record.decision.reason,
+            ]
+        )
+        attributes.append({"class_": "replaced"} if replaced else {"data_at": owner})
+    head = ["batch", "measured", "verdict", "its size", "decided", "state", "reason"]
+    label = "Decisions with their reasons"
+    box = element(
+        "input", type="search", id="search", placeholder="e.g. miss, under, ramp-up", aria_controls="decisions-table"
+    )
+    found = element("span", words.number_of(len(rows), "row"), id="found", role="status")
+    search = element("div", element("label", "Search ", box), found, class_="search")
+    whole = table(
+        head, rows, label=label, words=(2, 5, 6), scroll=True, name="decisions-table", row_attributes=attributes
+    )
+    left_out = len(recording.decisions) - len(rows)
+    note = (
+        f"The first {MOST_ROWS:,} decisions are listed; {left_out:,} more are in the journal." if left_out > 0 else ""
+    )
+    return join([search, whole, element("p", note, class_="note") if note else ""])
+
+
+def events_table(events: Sequence[Event], batches: Sequence[Batch]) -> Html:
+    """What else happened; the unusual has a colour and a mark."""
+    began_s = batches[0].sample.started_s if batches else None
+    rows = []
+    for event in events[:MOST_ROWS]:
+        after_s = None if began_s is None else event.t - began_s
+        # A simulated run has a time of its own, which the clock of its events knows nothing of.
+        near = after_s is not None and 0 <= after_s <= batches[-1].at_s + _NEAR_S
+        at = f"{after_s:,.1f} s" if near else words.DASH
+        unusual = event.name not in ORDINARY
+        name = element("span", f"▲ {event.name}", class_="missed") if unusual else event.name
+        rows.append([at, name, words.told(event.details)])
+    return table(["after", "event", "details"], rows, label="Events", words=(0, 1, 2), scroll=len(rows) > 12)
+
+
+def configuration(header: Mapping[str, Any], summary: Mapping[str, Any]) -> Html:
+    """The header of the journal and the spec of the run, name by name."""
+    opened_s = words.known(header.get("opened_s"))
+    left = [("penstock", words.plain(header.get("penstock")))]
+    if opened_s is not None and not header.get("simulated"):
+        # In UTC: the reader may sit elsewhere than the machine that ran it.
+        left.append(("began", f"{datetime.fromtimestamp(opened_s, UTC):%Y-%m-%d %H:%M} UTC"))
+    known = {"kind", "version", "penstock", "segment", "opened_s", "t"}
+    left += [(str(key), words.plain(value)) for key, value in header.items() if key not in known]
+    spec = summary.get("spec")
+    right = [(str(key), words.plain(value)) for key, value in spec.items()] if isinstance(spec, Mapping) else []
+    if (wall_s := words.known(summary.get("wall_s"))) is not None:
+        right.append(("took in all", words.duration(wall_s)))
+    blocks = [element("div", element("h3", "Journal"), pairs(left, "Header of the journal"))]
+    if right:
+        blocks.append(element("div", element("h3", "Run"), pairs(right, "Specification of the run")))
+    return element("div", join(blocks), class_="columns" if right else "single")
+
+
+def phases_table(durations_s: Mapping[str, float], control: Mapping[str, float | None]) -> Html:
+    """Mean seconds of each phase and its share of a batch."""
+    whole = sum(durations_s.values())
+    rows: list[list[object]] = [
+        [phase, words.duration(seconds), words.percent(100 * seconds / whole if whole > 0 else None)]
+        for phase, seconds in durations_s.items()
+    ]
+    if control["mean_s"] is not None:
+        rows.append(["Penstock itself", words.duration(control["mean_s"]), words.percent(control["share"])])
+    return element(
+        "div", table(["phase", "mean", "of a batch"], rows, label="Mean time of a batch by phase"), class_="narrow"
+    )
+
+
+def _verdict(batch: Batch | None) -> object:
+    if batch is None:
+        return words.DASH
+    kind = batch.verdict.value
+    return (
+        element("span", _VERDICTS[batch.verdict], class_=kind)
+        if batch.verdict is not Verdict.UNKNOWN
+        else "not counted"
+    )
