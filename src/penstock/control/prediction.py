@@ -37,7 +37,7 @@ class Prediction:
     >>> for size, processing_s in ((100, 0.3), (400, 0.6), (200, 0.4)):
     ...     prediction.learn(size, processing_s)
     >>> prediction.shaped, str(prediction.line)
-    (True, 'fits 200 ms + 1 ms an item')
+    (True, 'a batch takes 200 ms + 1 ms an item')
     """
 
     def __init__(self) -> None:
