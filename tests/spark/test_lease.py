@@ -215,6 +215,40 @@ def test_a_start_waits_for_the_planning_lock_no_longer_than_its_bound(
         session.streams.removeListener(listener)
 
 
+def test_a_first_plan_waits_no_longer_than_its_bound_for_sources_that_do_not_come(
+    spark: SparkSession, incoming, start, until, sizes, tmp_path: Path
+) -> None:
+    query = start(incoming.load(spark.readStream))
+    attach(query, "1 s", "fixed", size=3, journal=tmp_path / "j.jsonl").detach()
+    context, jvm, bridge = spark.sparkContext, spark.sparkContext._jvm, Monitor.of(spark.sparkContext)._bridge
+    assert context._gateway is not None
+    assert jvm is not None
+    execution = bridge.query(str(query.id), str(query.runId))._jsq  # type: ignore[union-attr]
+    field = bridge.engine.find(execution.getClass(), "uniqueSources")
+    sources, gone = field.get(execution), threading.Event()
+    kinds = java_classes(context)["Probe"].getDeclaredClasses()
+    meeting = next(kind for kind in kinds if kind.getName().endswith("Meeting")).getDeclaredConstructors()[0]
+    meeting.setAccessible(True)
+    arguments = context._gateway.new_array(jvm.java.lang.Object, 4)
+    for index, argument in enumerate((bridge.probe, str(query.id), str(query.runId), "")):
+        arguments[index] = argument
+
+    def meet() -> None:
+        meeting.newInstance(arguments).run()
+        gone.set()
+
+    # As at a start: the meeting holds the lock, the engine asks for it, and no source is there.
+    field.set(execution, sources.empty())
+    try:
+        threading.Thread(target=meet, daemon=True).start()
+        assert gone.wait(30)
+        assert query.isActive
+    finally:
+        field.set(execution, sources)
+    incoming.put(5)
+    until(lambda: sum(sizes(query)) == 5)
+
+
 def test_the_bound_on_the_delay_of_a_start_is_the_documented_one(spark: SparkSession) -> None:
     bound = java_classes(spark.sparkContext)["Probe"].getDeclaredField("HOLD_MS")
     bound.setAccessible(True)
