@@ -36,14 +36,23 @@ def format_size(size: float) -> str:
     return f"{size:,.0f}" if size >= 100 else f"{size:.3g}"
 
 
+def format_limit(size: float) -> str:
+    """A size as the first words of a reason.
+
+    >>> format_limit(1340.2), format_limit(LARGEST)
+    ('size 1,340', 'no limit')
+    """
+    return f"size {format_size(size)}" if size < LARGEST else "no limit"
+
+
 def format_change(before: float, after: float) -> str:
-    """What happens to a size, in words.
+    """What happens to a size, as the first words of a reason.
 
     >>> format_change(1200, 1340), format_change(1000, 1003.3), format_change(100, 350), format_change(50, 50)
-    ('+12% to 1,340', '+0.33% to 1,003', '+250% to 350', 'size stays at 50')
+    ('size 1,340 (+12%)', 'size 1,003 (+0.33%)', 'size 350 (+250%)', 'size stays at 50')
     """
     if abs(after / before - 1) < _SAME:
         return f"size stays at {format_size(after)}"
     percent = 100 * (after / before - 1)
     shown = f"{percent:+,.0f}" if abs(percent) >= 10 else f"{percent:+.2g}"
-    return f"{shown}% to {format_size(after)}"
+    return f"{format_limit(after)} ({shown}%)"

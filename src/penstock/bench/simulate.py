@@ -9,6 +9,7 @@ from typing import Any
 
 from penstock.bench.run import make_empty
 from penstock.clock import ManualClock
+from penstock.control.sample_value import begin
 from penstock.journal import Journal
 from penstock.json_file import write_json
 from penstock.sample import BatchSample, Decision
@@ -69,7 +70,7 @@ def _journaled(prepared: PreparedSim, out: Path) -> SimRun:
     clock = ManualClock()
     with Journal.open(out / "journal.jsonl", header, clock=clock) as journal:
         if spec.controller not in KERNEL_ORACLES:
-            journal.decision(-1, Decision(prepared.size, "first size"), applied=True)
+            journal.decision(-1, begin(prepared.size), applied=True)
         for sample, ended_s in zip(run.samples(), run.ended_s.tolist(), strict=True):
             clock.advance(max(ended_s - clock.monotonic_s(), 0.0))
             journal.sample(sample)

@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from collections import deque
 
+from penstock.control.sample_value import overruled
 from penstock.errors import BadInputError
 from penstock.sample import BatchSample, Decision
-from penstock.size import LARGEST, format_size
+from penstock.size import LARGEST, format_limit
 from penstock.units import format_duration
 
 NEAR = 0.5
@@ -26,8 +27,8 @@ class LagGuard:
 
     >>> guard = LagGuard(max_lag_s=60)
     >>> late = BatchSample(batch_id=1, size=100, items=100, processing_s=1.0, wait_s=40.0, backlog=5000)
-    >>> guard.correct(late, Decision(90, "latency 1 s is over 0.9 s")).reason
-    'latency 1 s is over 0.9 s; but the oldest item was 41 s old, of at most 60 s: 200'
+    >>> print(guard.correct(late, Decision(90, "size 90 (-10%): the last batch took 1 s")).reason)
+    size 200: the oldest item was 41 s old, of at most 60 s; instead of size 90 (-10%): the last batch took 1 s
     """
 
     def __init__(self, max_lag_s: float | None = None, max_size: float = LARGEST) -> None:
@@ -68,8 +69,9 @@ class LagGuard:
         size = max(decision.size, min(factor * sample.size, self.max_size))
         if size == decision.size and not decision.min_size:
             return decision
-        reason = f"{decision.reason}; but the oldest item was {format_duration(lag_s)} old, of at most {most}: "
-        return Decision(size, reason + format_size(size))
+        why = f"the oldest item was {format_duration(lag_s)} old, of at most {most}"
+        decided = f"{format_limit(size)}{', no waiting' if decision.min_size else ''}"
+        return Decision(size, overruled(decided, why, decision.reason))
 
     def news(self) -> str | None:
         """What to tell the user since the last call: once at the beginning of a danger, once at its end."""

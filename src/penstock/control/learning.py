@@ -10,7 +10,7 @@ from penstock.slo import Slo
 
 
 class LearningController(BaseController):
-    """Hands a subclass the sample beside its ratio, and puts what it believes before the reason.
+    """Hands a subclass the sample beside its ratio, and adds what it believes to the reason.
 
     Samples may come late and batches may be smaller than the limit, so what is learned is learned about the size of
     the sample's own batch. A size assigned from outside teaches nothing about the machine, so nothing is forgotten.
@@ -21,7 +21,7 @@ class LearningController(BaseController):
     ...         return sample.size / ratio
     >>> controller = Proportional(Slo.parse("1 s ± 10%"), size=300)
     >>> controller.decide(BatchSample(batch_id=0, size=100, items=100, processing_s=0.5)).reason
-    'the same time for every item: latency 500 ms is under 900 ms: -33% to 200'
+    'size 200 (-33%): the last batch took 500 ms, under 900 ms; the same time for every item'
     """
 
     def __init__(self, slo: Slo, size: float) -> None:
@@ -44,7 +44,7 @@ class LearningController(BaseController):
         decision = super().decide(sample)
         # Not kept: a copy of the controller would have to copy the sample too.
         self._sample = None
-        return Decision(decision.size, f"{self.belief}: {decision.reason}") if self.belief else decision
+        return Decision(decision.size, f"{decision.reason}; {self.belief}") if self.belief else decision
 
     def agreeing(self, size: float, ratio: float) -> float:
         """The size, unless it goes against the sample: below the band the size may only grow, above it only shrink.

@@ -33,9 +33,9 @@ class LeastSquares(LearningController):
 
     >>> controller = LeastSquares(Slo.parse("1 s ± 10%"), size=100)
     >>> controller.decide(BatchSample(batch_id=0, size=100, items=100, processing_s=0.5)).reason
-    'no line fits, in proportion: latency 500 ms is under 900 ms: +100% to 200'
+    'size 200 (+100%): the last batch took 500 ms, under 900 ms; no line fits, so in proportion to it'
     >>> controller.decide(BatchSample(batch_id=1, size=200, items=200, processing_s=0.7)).reason
-    'fits 300 ms + 2 ms an item: latency 700 ms is under 900 ms: +75% to 350'
+    'size 350 (+75%): the last batch took 700 ms, under 900 ms; a batch takes 300 ms + 2 ms an item'
     """
 
     def __init__(self, slo: Slo, size: float, window: int = 50, limit: float = 4.0) -> None:
@@ -57,7 +57,7 @@ class LeastSquares(LearningController):
         if planned is not None and (planned > self.size) == (ratio < 1):
             self.belief = str(line)
         else:
-            self.belief = f"{'no line fits' if line is None else f'{line} no longer'}, in proportion"
+            self.belief = f"{'no line fits' if line is None else f'no longer: {line}'}, so in proportion to it"
             planned = self.agreeing(sample.size / ratio, ratio)
         return clamp(planned, self.size / self.limit, self.size * self.limit)
 

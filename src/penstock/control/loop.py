@@ -12,6 +12,7 @@ from penstock.control.deadline import Deadline
 from penstock.control.lag_guard import LagGuard
 from penstock.control.out_of_reach import OutOfReach
 from penstock.control.protocol import Controller, news_of
+from penstock.control.sample_value import begin
 from penstock.journal import Journal
 from penstock.sample import BatchSample, Decision, Status
 from penstock.slo import Slo
@@ -72,7 +73,7 @@ class Loop:
         self.journal = journal
         self.observe_only = observe_only
         self.guard = guard or LagGuard()
-        self.decision = Decision(controller.size, "first size")
+        self.decision = begin(controller.size)
         # The controller that has seen all batches, and the one from before the last batch; both are only ever copied.
         self._controller = self._before = controller
         self._decision_before = self.decision

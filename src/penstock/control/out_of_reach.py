@@ -27,10 +27,10 @@ class OutOfReach:
     >>> reach = OutOfReach(Slo.parse("1 s ± 10%"))
     >>> for batch_id in range(10):
     ...     news = reach.see(BatchSample(batch_id, 1, 500, processing_s=1.2))
-    >>> print(news.split(": ")[0])
-    the last 10 batches all took longer than 1.1 s, the smallest of them (size 1) took 1.2 s
-    >>> print(news.split(": ")[1][:64])
-    no size meets the objective; ask for 1.3 s or more, or make a ba
+    >>> print(news.split(", ")[0])
+    no size meets the objective: the last 10 batches all took longer than 1.1 s
+    >>> print(news.split(", ")[1])
+    the smallest of them (size 1) took 1.2 s; ask for 1.3 s or more
     """
 
     def __init__(self, slo: Slo) -> None:
@@ -59,8 +59,8 @@ class OutOfReach:
         self._told = True
         asked_s, found_s = (float(f"{took_s * factor:.2g}") for factor in (1 + self.slo.tolerance, 1))
         return (
-            f"the last {_BATCHES} batches all took longer than {format_duration(self.slo.high)}, the smallest of them "
-            f"(size {format_size(size)}) took {format_duration(found_s)}: no size meets the objective; ask for "
-            f"{format_duration(asked_s)} or more, or make a batch cheaper (fewer partitions, sources and sinks, less "
-            "work a batch in foreachBatch)"
+            f"no size meets the objective: the last {_BATCHES} batches all took longer than "
+            f"{format_duration(self.slo.high)}, the smallest of them (size {format_size(size)}) took "
+            f"{format_duration(found_s)}; ask for {format_duration(asked_s)} or more, or make a batch cheaper (fewer "
+            "partitions, sources and sinks, less work a batch in foreachBatch)"
         )

@@ -43,8 +43,8 @@ class Percentile(Wrapper):
     >>> for latency_s in (1.8, 2.1):
     ...     batch = BatchSample(batch_id=0, size=100, items=100, processing_s=latency_s)
     ...     print(controller.decide(batch).reason)
-    latency 1.796 s is within 1.636 s to 2 s: size stays at 100; p99 safety margin x0.998
-    latency 2.683 s is over 2 s: -10% to 90; p99 safety margin x1.28
+    size stays at 100: the last batch took 1.796 s, within 1.636 s to 2 s; p99 safety margin x0.998 on 1.8 s
+    size 90 (-10%): the last batch took 2.683 s, over 2 s; p99 safety margin x1.28 on 2.1 s
     """
 
     def __init__(self, inner: Controller, slo: Slo) -> None:
@@ -68,7 +68,7 @@ class Percentile(Wrapper):
         if not self._backlogged(sample):
             self._learn(value)
         decision = self._retarget.decide(self.inner, sample, self.margin, longest_s)
-        note = f"{self.slo.percentile} safety margin x{self.margin:.3g}"
+        note = f"{self.slo.percentile} safety margin x{self.margin:.3g} on {self.slo.format_value(value)}"
         return replace(decision, reason=f"{decision.reason}; {note}")
 
     def decide_at_admission(self, at_s: float, waiting: float, idle: bool) -> Decision | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from penstock.control.protocol import Controller
-from penstock.control.sample_value import keep, measure_name, usable_value
+from penstock.control.sample_value import keep, measured, usable_value
 from penstock.control.wrappers import Wrapper
 from penstock.errors import BadInputError
 from penstock.sample import BatchSample, Decision
@@ -29,9 +29,9 @@ class SlowStart(Wrapper):
     >>> controller = SlowStart(Faf(slo, size=100), slo)
     >>> for size, latency_s in ((100, 0.2), (400, 0.5), (800, 0.8)):
     ...     controller.decide(BatchSample(batch_id=0, size=size, items=size, processing_s=latency_s)).reason
-    'ramp-up, latency 200 ms is under 700 ms: +300% to 400'
-    'ramp-up, latency 500 ms is under 700 ms: +100% to 800'
-    'latency 800 ms is under 900 ms: +1.2% to 810'
+    'size 400 (+300%): ramp-up, the last batch took 200 ms, under 700 ms'
+    'size 800 (+100%): ramp-up, the last batch took 500 ms, under 700 ms'
+    'size 810 (+1.2%): the last batch took 800 ms, under 900 ms'
     """
 
     def __init__(self, inner: Controller, slo: Slo, below: float = 0.7, factor: float = 4.0) -> None:
@@ -63,6 +63,5 @@ class SlowStart(Wrapper):
         after = clamp(max(before, min(self.factor * before, sample.size * (self.slo.aim / value))))
         if after != before:
             self.inner.size = after
-        shown = self.slo.format_value
-        finding = f"{measure_name(self.slo)} {shown(value)} is under {shown(end)}"
-        return Decision(after, f"ramp-up, {finding}: {format_change(before, after)}")
+        finding = f"{measured(self.slo, value)}, under {self.slo.format_value(end)}"
+        return Decision(after, f"{format_change(before, after)}: ramp-up, {finding}")

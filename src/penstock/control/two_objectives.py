@@ -55,7 +55,7 @@ class TwoObjectives(Wrapper):
     ...         print(told.partition(";")[0])
     >= 100/s cannot hold together with 1 s ± 10%: throughput 85/s at latency 1 s
     >>> decision.reason.partition("; ")[2]
-    'latency scaled x0.935, to aim at 1.07 s for >= 100/s'
+    'scaled x0.935 from 1 s, to aim at 1.07 s for >= 100/s'
     """
 
     def __init__(self, inner: Controller, slo: Slo) -> None:
@@ -91,7 +91,8 @@ class TwoObjectives(Wrapper):
         if not self._moved:
             return decision
         aim = self.slo.format_value(float(f"{self.aim:.3g}"))
-        note = f"latency scaled x{self._factor:.3g}, to aim at {aim} for {self.also}"
+        seen = self.slo.format_value(float(f"{first:.4g}"))
+        note = f"scaled x{math.exp(-self._moved):.3g} from {seen}, to aim at {aim} for {self.also}"
         return replace(decision, reason=f"{decision.reason}; {note}")
 
     def news(self) -> str | None:

@@ -36,7 +36,7 @@ class Line(NamedTuple):
     def __str__(self) -> str:
         """The line in words."""
         fixed, each = (format_duration(float(f"{value:.3g}")) for value in (self.fixed_s, self.per_item_s))
-        return f"fits {fixed} + {each} an item"
+        return f"a batch takes {fixed} + {each} an item"
 
 
 def fit(past: Past) -> Line | None:
@@ -49,7 +49,7 @@ def fit(past: Past) -> Line | None:
     >>> for size, duration_s in ((100, 0.3), (200, 0.5), (300, 0.7)):
     ...     past.add(size, duration_s)
     >>> str(fit(past))
-    'fits 100 ms + 2 ms an item'
+    'a batch takes 100 ms + 2 ms an item'
     """
     line = regress(past)
     # A fixed time of nothing may come out a rounding error below it.
@@ -95,7 +95,7 @@ class LinearCost:
     >>> for size, processing_s in ((100, 0.3), (400, 0.6), (200, 0.4)):
     ...     cost.learn(size, processing_s)
     >>> cost.shaped, str(cost.line)
-    (True, 'fits 200 ms + 1 ms an item')
+    (True, 'a batch takes 200 ms + 1 ms an item')
     """
 
     def __init__(self) -> None:

@@ -44,4 +44,4 @@ class ReportedOracle:
         service_s = (self.slo.aim - waited_s) / (self._stays * noise**self._memory)
         each_s = max(plant.an_item_s + plant.volume_s * cost**plant.power, _LEAST_S)
         self.size = clamp(max((service_s - plant.a_batch_s - plant.depth_s * cost) / each_s, 1.0))
-        return Decision(self.size, f"items of {cost:g}: {format_change(before, self.size)}")
+        return Decision(self.size, f"{format_change(before, self.size)}: items of cost {cost:g}")

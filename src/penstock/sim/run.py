@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from penstock.control import registry
 from penstock.control.protocol import Controller, asked_at_admission
+from penstock.control.sample_value import begin
 from penstock.errors import BadInputError
 from penstock.patterns.arrivals import Saturated, parse_arrivals
 from penstock.patterns.base import FloatArray
@@ -234,7 +235,7 @@ def _run_controller(prepared: PreparedSim, watch: Watch | None) -> tuple[list[in
     controller = prepared.controller()
     # A pipeline's source asks as it admits a batch; a query on Spark obeys what was decided before.
     ask = asked_at_admission(controller) if len(shares) > 1 else None
-    decision = Decision(controller.size, "first size")
+    decision = begin(controller.size)
     samples: list[BatchSample] = []
     counts: list[int] = []
     begins: list[float] = []

@@ -118,7 +118,7 @@ def test_a_kept_simulation_has_its_samples_decisions_and_reasons(tmp_path: Path)
     assert summarise(recording.samples, Slo.parse(spec.slo))["i_slh"] == summary["i_slh"]
     # All but the last batch are followed by a decision, and the first size comes before them.
     assert len(recording.decisions) == summary["batches"]
-    assert "latency" in recording.decisions[2].decision.reason
+    assert "the last batch took " in recording.decisions[2].decision.reason
     assert json.loads((tmp_path / "summary.json").read_text())["plant"] == "spark"
 
 

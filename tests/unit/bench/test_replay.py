@@ -70,7 +70,7 @@ def test_every_step_starts_from_the_size_that_was_in_force(run: Path) -> None:
         (3, 1800, 1800),
     ]
     assert [step.would for step in steps] == pytest.approx([2500, 1600, 1800])
-    assert steps[1].reason == "625 µs an item: latency 1.25 s is over 1.1 s: -20% to 1,600"
+    assert steps[1].reason == "size 1,600 (-20%): the last batch took 1.25 s, over 1.1 s; 625 µs an item"
 
 
 def test_only_confirmed_and_usable_batches_are_fed(run: Path) -> None:

@@ -123,6 +123,15 @@ class Silent(Faf):
         return Decision(super().decide(sample).size, " ")
 
 
+class Rambling(Faf):
+    """Comes to the point last."""
+
+    def decide(self, sample: BatchSample) -> Decision:
+        decision = super().decide(sample)
+        decided, _, why = decision.reason.partition(": ")
+        return Decision(decision.size, f"{why}: {decided}")
+
+
 class Hoarder(Faf):
     """Forgets nothing."""
 
@@ -178,6 +187,7 @@ BROKEN: dict[Callable[[contract.Factory], None], type[Faf] | type[BaseController
     contract.repeats_itself: Moody,
     contract.copies_are_independent: Shares,
     contract.every_reason_is_one_line_of_text: Silent,
+    contract.every_reason_starts_with_what_was_decided: Rambling,
     contract.memory_does_not_grow: Hoarder,
     contract.steers_the_right_way_for_every_objective: Backwards,
     contract.holds_no_batch_past_a_bound: Overdue,

@@ -120,6 +120,6 @@ def test_a_size_that_was_seen_to_drain_slowly_is_not_taken_again_while_there_is_
         inner.size = 300.0
         decision = controller.decide(BatchSample(number, size, size, processing_s, wait_s=60.0, backlog=9000))
     assert (decision.size, inner.size) == (1000, 1000)
-    assert decision.reason.endswith("but that drains too slowly: 1,000")
+    assert decision.reason.startswith("size 1,000 (+233%): less drains the backlog too slowly; instead of ")
     inner.size = 300.0
     assert controller.decide(BatchSample(2, 400, 400, 0.9, wait_s=60.0, backlog=0)).size == 300

@@ -46,6 +46,16 @@ def test_where_nothing_waits_there_is_nothing_to_lose():
 def test_waiting_for_more_ends_in_danger():
     decision = LagGuard(60).correct(sample(0, 50, size=40), Decision(100, "waits", min_size=100, max_wait_s=5.0))
     assert (decision.size, decision.min_size, decision.max_wait_s) == (100, None, None)
+    assert decision.reason.startswith("size 100, no waiting: the oldest item was 51 s old")
+
+
+def test_a_reason_that_the_guard_corrects_again_grows_no_longer():
+    guard, decision = LagGuard(60), Decision(100, "size 100 (+10%): the last batch took 1 s")
+    for each in (sample(0, 40), sample(1, 45, size=200), sample(2, 50, size=400)):
+        decision = guard.correct(each, decision)
+    assert decision.reason == (
+        "size 800: the oldest item was 51 s old, of at most 60 s; instead of size 100 (+10%): the last batch took 1 s"
+    )
 
 
 def test_the_lower_limit_counts():

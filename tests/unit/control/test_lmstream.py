@@ -55,7 +55,7 @@ def test_the_first_batch_starts_at_once_also_when_ignored_ones_come_before_it() 
     controller = Lmstream(BOUND, 100)
     decision = controller.decide(batch(1000, 0.1, 0.5, status=Status.WARM_UP))
     assert (decision.min_size, decision.max_wait_s, decision.item_s) == (None, None, 0.0)
-    assert decision.reason == "batch 0 is ignored (warm-up): starts at once"
+    assert decision.reason == "no limit, starts at once: batch 0 is ignored (warm-up)"
 
 
 def test_it_takes_the_whole_queue_unless_somebody_limits_it() -> None:
@@ -70,12 +70,13 @@ def test_an_unknown_wait_leaves_the_processing_and_is_said() -> None:
         controller = Lmstream(HOLD, 100)
         decision = controller.decide(batch(1000, unknown, 0.5))
         assert decision.max_wait_s == 0.5
-        assert "came to 500 ms without its wait, which is not known" in decision.reason
+        assert "took 500 ms without its wait, which is not known" in decision.reason
 
 
 def test_reasons_name_the_bound_and_compare_the_estimate_with_what_came() -> None:
     assert decisions(Lmstream(HOLD, 100))[1].reason == (
-        "starts when wait + 100 µs an item reach 1 s (mean of 2); batch 0 came to 1.4 s, 5 s were estimated"
+        "no limit, starts when wait + 100 µs an item reach 1 s (mean of 2): "
+        "batch 0 took 1.4 s end to end, estimated 5 s"
     )
 
 

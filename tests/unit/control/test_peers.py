@@ -109,7 +109,9 @@ def test_dybbs_reads_the_size_off_its_levels() -> None:
     # Between 0.8 at 250 and 1.15 at 281.25.
     fourth = decision(controller, 281.25, 1.15)
     assert fourth.size == pytest.approx(250 + 31.25 * 0.2 / 0.35)
-    assert fourth.reason == "4 levels seen, 1 s at 268: latency 1.15 s is over 1.1 s: -4.8% to 268"
+    assert fourth.reason == (
+        "size 268 (-4.8%): the last batch took 1.15 s, over 1.1 s; 4 levels seen, 1 s expected at 268"
+    )
 
 
 def test_dybbs_does_not_believe_levels_that_speak_against_the_batch() -> None:
@@ -304,7 +306,8 @@ def test_least_squares_steps_in_proportion_when_its_line_is_out_of_date() -> Non
     controller.size = 400.0
     slower = decision(controller, 400, 1.16)
     assert slower.size == pytest.approx(400 / 1.16)
-    assert "no longer, in proportion" in slower.reason
+    assert "; no longer: a batch takes " in slower.reason
+    assert slower.reason.endswith(", so in proportion to it")
 
 
 @pytest.mark.parametrize("name", ["das", "dybbs", "dstreams", "least-squares"])

@@ -148,7 +148,7 @@ def test_the_controller_inside_sees_wait_and_processing_times_the_margin() -> No
     assert (shown.processing_s, shown.wait_s) == (pytest.approx(2.0 * margin), pytest.approx(margin))
     assert shown.durations_s["addBatch"] == pytest.approx(1.8 * margin)
     assert (decision.max_wait_s, decision.item_s) == (pytest.approx(1.5 / margin), pytest.approx(0.003 / margin))
-    assert decision.reason == f"seen; p99 safety margin x{margin:.3g}"
+    assert decision.reason == f"seen; p99 safety margin x{margin:.3g} on 3 s"
 
 
 def test_no_wait_is_longer_than_the_bound() -> None:
@@ -191,6 +191,7 @@ def test_only_a_percentile_has_a_margin_to_learn() -> None:
         contract.repeats_itself,
         contract.copies_are_independent,
         contract.every_reason_is_one_line_of_text,
+        contract.every_reason_starts_with_what_was_decided,
         contract.survives_absurd_values,
         contract.works_with_late_and_missing_samples,
         contract.ignored_batches_train_nobody,

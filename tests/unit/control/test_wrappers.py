@@ -89,7 +89,10 @@ def test_bounded_brings_the_first_size_and_an_assigned_one_within() -> None:
 
 def test_bounded_says_which_bound_it_held() -> None:
     low = Bounded(Faf(SLO, 100), min_size=95).decide(sample_of(SLO, 2.0))
-    assert (low.size, low.reason) == (95, "latency 2 s is over 1.1 s: -10% to 90; held at the minimum of 95")
+    assert (low.size, low.reason) == (
+        95,
+        "size 95 (-5%): the minimum; instead of size 90 (-10%): the last batch took 2 s, over 1.1 s",
+    )
 
 
 def test_a_corrected_decision_keeps_its_other_terms_possible() -> None:
@@ -106,7 +109,7 @@ def test_slewed_limits_both_ways_and_writes_back(factor: float | str, up: float,
 
 
 def test_slewed_leaves_small_changes_alone() -> None:
-    assert Slewed(Faf(SLO, 100), 2).decide(sample_of(SLO, 0.5)).reason.endswith("+10% to 110")
+    assert Slewed(Faf(SLO, 100), 2).decide(sample_of(SLO, 0.5)).reason.startswith("size 110 (+10%): the last batch")
 
 
 def test_ramp_up_nears_the_target_in_a_few_batches_without_overshoot() -> None:

@@ -131,7 +131,7 @@ def test_an_unknown_wait_trains_nobody_under_an_end_to_end_objective() -> None:
     slo = Slo.parse("<= 2 s e2e")
     decision = Faf(slo, 100).decide(BatchSample(batch_id=9, size=10, items=10, processing_s=0.1))
     assert decision.size == 100
-    assert decision.reason == "batch 9 is ignored (no usable measure): size stays at 100"
+    assert decision.reason == "size stays at 100: batch 9 is ignored (no usable measure)"
 
 
 def test_reasons_name_the_status_of_an_ignored_batch() -> None:

@@ -94,7 +94,7 @@ def batch_text(batch: Batch, slo: Slo) -> str:
     if sample.wait_s is not None:
         lines.append(f"oldest item waited {words.duration(sample.wait_s)}")
     if batch.decision is not None:
-        lines.append(f"decided: {words.count(batch.decision.decision.size)}, because {batch.decision.decision.reason}")
+        lines.append(f"decided: {batch.decision.decision.reason}")
     return hover_text(lines)
 
 

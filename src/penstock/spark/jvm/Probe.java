@@ -415,15 +415,17 @@ public class Probe extends SparkListener {
         planning = Engine.planningLock(execution);
         held = planning.tryLock(HOLD_MS, TimeUnit.MILLISECONDS);
         ready.countDown();
-        long askedMs = 0;
-        long until = System.currentTimeMillis() + MEET_MS;
-        while (Engine.sourceCount(execution) == 0 && Engine.active(execution) && System.currentTimeMillis() < until) {
-          boolean asks = planning.hasQueuedThread(Engine.thread(execution));
-          askedMs = asks ? askedMs + 1 : 0;
-          if (askedMs > HOLD_MS) {
+        long now = System.nanoTime() / 1000000;
+        long until = now + MEET_MS;
+        long asksSince = now;
+        while (Engine.sourceCount(execution) == 0 && Engine.active(execution) && now < until) {
+          if (!planning.hasQueuedThread(Engine.thread(execution))) {
+            asksSince = now;
+          } else if (now - asksSince > HOLD_MS) {
             break;
           }
           Thread.sleep(1);
+          now = System.nanoTime() / 1000000;
         }
         if (Engine.sourceCount(execution) > 0) {
           limit(execution);
