@@ -82,3 +82,7 @@ def options(
     ] = False,
 ) -> None:
     """Keeps a Spark Structured Streaming query within its latency or throughput objective."""
+
+
+if __name__ == "__main__":
+    main()

@@ -21,7 +21,7 @@ _HOVER_COLUMNS = 72
 
 
 @dataclass(frozen=True)
-class View:
+class ChartView:
     """One choice of what a chart shows: changes of its traces and of its layout."""
 
     label: str
@@ -39,7 +39,7 @@ class Chart:
     name: str
     figure: Any
     label: str
-    views: Sequence[View] = ()
+    views: Sequence[ChartView] = ()
 
     @property
     def height(self) -> int:
