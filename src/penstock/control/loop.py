@@ -13,6 +13,7 @@ from penstock.control.lag_guard import LagGuard
 from penstock.control.out_of_reach import OutOfReach
 from penstock.control.protocol import Controller, news_of
 from penstock.control.sample_value import begin
+from penstock.errors import LimitsReturnedError
 from penstock.journal import Journal
 from penstock.sample import BatchSample, Decision, Status
 from penstock.slo import Slo
@@ -107,9 +108,10 @@ class Loop:
         self._blind, self._gave_up = 0, False
         self.start()
 
-    def renew(self, why: str) -> None:
-        """Put the last decision in force again, after somebody else had given the user's limit back."""
+    def renew(self, why: str, since_s: float) -> None:
+        """Put the last decision in force again, after somebody else had given the user's limit back at that time."""
         self._tell("limits-returned", why)
+        self._in_force.append((since_s, None))
         if not self._gave_up:
             self._admit(self._last_batch_id, self.decision)
 
@@ -224,6 +226,8 @@ class Loop:
                 applied = True
                 self._in_force.append((self._clock.wall_s(), batch_id))
                 self._tell_counts(self._faults.over("gate"))
+            except LimitsReturnedError:
+                log.debug("penstock: not applied, the user's own limit is in force: %s", decision)
             except Exception as fault:
                 self._fault("gate", fault)
         self.journal.decision(batch_id, decision, applied=applied)

@@ -84,7 +84,7 @@ def attach(
     # A mistake is told before anything of the query is touched.
     registry.create(controller, terms.slo, 1.0, live=True, **settings)
     monitor = Monitor.of(context)
-    with monitor.taking:
+    with monitor.taking(str(query.id), monitor.lease_s):
         live = monitor.live(query)
         gate, path = terms.gate(live), terms.path(live)
         if size is None:

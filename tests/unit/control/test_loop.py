@@ -15,7 +15,7 @@ from penstock.control.lag_guard import LagGuard
 from penstock.control.loop import Loop
 from penstock.control.registry import create
 from penstock.control.wrappers import Bounded
-from penstock.errors import UnsupportedError
+from penstock.errors import LimitsReturnedError, UnsupportedError
 from penstock.journal import Journal, read
 from penstock.sample import BatchSample, Decision, Status
 from penstock.slo import Slo
@@ -393,6 +393,34 @@ def test_the_journal_says_which_decision_a_batch_obeyed(journal: Journal):
     loop.observe(sample(1, started_s=10.9))  # planned before that
     loop.observe(sample(2, started_s=11.5))
     assert read(journal._path).obeyed == {0: -1, 1: -1, 2: 0}
+
+
+def test_batches_of_the_time_in_which_the_users_limit_was_back_obeyed_no_decision(journal: Journal):
+    clock = ManualClock()
+    loop = Loop(SLO, Faf(SLO, 100, step=10), FakeGate(), journal, clock=clock)
+    clock.advance(10.0)
+    loop.start()
+    clock.advance(10.0)
+    loop.renew("nobody was there", since_s=15.0)
+    for batch_id, started_s in enumerate((12.0, 16.0, 21.0)):
+        loop.observe(sample(batch_id, started_s=started_s))
+    # All are seen after the renewal, but only the third was planned after it.
+    assert read(journal._path).obeyed == {0: -1, 2: 1}
+
+
+def test_a_decision_that_the_jvm_did_not_take_since_the_users_limit_is_back_is_not_applied_and_no_fault(
+    journal: Journal,
+):
+    class Returned(FakeGate):
+        def apply(self, decision: Decision) -> None:
+            raise LimitsReturnedError("back in force")
+
+    loop = Loop(SLO, Faf(SLO, 100, step=10), Returned(), journal)
+    loop.start()
+    loop.observe(sample(0, started_s=10.0))
+    recording = read(journal._path)
+    assert [record.applied for record in recording.decisions] == [False, False]
+    assert (recording.events, recording.obeyed) == ([], {})
 
 
 def test_an_objective_that_no_size_meets_is_told_once_for_every_controller(journal: Journal):
