@@ -14,7 +14,7 @@ from penstock.sample import BatchSample, Decision, Status
 from penstock.slo import Slo
 from penstock.spark.attach import attach
 from penstock.spark.reader import gated
-from penstock.spark.source import read_workload
+from penstock.spark.source.workload import read_workload
 from penstock.workloads.workload import Workload
 
 if TYPE_CHECKING:
@@ -162,6 +162,30 @@ def test_observing_records_decisions_and_applies_none(
     assert sizes(query)[5:] == [4, 4]
 
 
+def test_an_interval_that_idles_while_files_pile_up_is_told_once(
+    spark: SparkSession, incoming, start, until, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    def told() -> list[str]:
+        return [event.details["why"] for event in handle.recording().events if event.name == "idle-interval"]
+
+    def more() -> list[str]:
+        incoming.put(2)
+        return told()
+
+    incoming.put(60)
+    query = start(incoming.load(gated(spark.readStream)), processingTime="2 seconds")
+    handle = attach(query, "1 s", "fixed", size=1, journal=tmp_path / "j.jsonl")
+    until(lambda: len([sample for sample in handle.recording().samples if sample.confirmed and sample.backlog]) >= 6)
+    assert told() == []
+    until(more)
+    seen = len(handle.recording().samples)
+    until(lambda: len(handle.recording().samples) > seen + 2)
+    handle.detach()
+    (why,) = told()
+    assert why.startswith("the trigger waits 2 s but a batch takes ")
+    assert [record.levelname for record in caplog.records if why in record.getMessage()] == ["WARNING"]
+
+
 def test_two_queries_are_gated_apart(
     spark: SparkSession, incoming, incoming_too, start, until, sizes, tmp_path: Path
 ) -> None:
@@ -224,6 +248,24 @@ def test_a_batch_planned_by_a_former_run_is_replayed_and_the_old_handle_does_not
     assert (replayed.batch_id, replayed.status) == (int(last.name), Status.REPLAYED)
     assert {sample.status for sample in others} == {Status.OK}
     assert [record.batch_id for record in new.recording().decisions][:2] == [-1, int(last.name) + 1]
+
+
+def test_attached_anew_after_a_restart_detach_gives_the_users_own_limit_back(
+    spark: SparkSession, incoming, start, until, tmp_path: Path
+) -> None:
+    # Without `gated` nothing but the debt to the run knows the user's limit.
+    df = incoming.load(spark.readStream.option("maxFilesPerTrigger", 9))
+    first = start(df)
+    old = attach(first, "1 s", "fixed", size=2, journal=tmp_path / "old.jsonl")
+    first.stop()
+    second = start(df)
+    until(lambda: old.active and old.query.runId == second.runId)
+    new = attach(second, "1 s", "fixed", size=3, journal=tmp_path / "new.jsonl")
+    assert old.ended == "attached anew"
+    limit = lambda: str(new._live._engine.limit(new._live._execution, 0))  # noqa: E731
+    assert "MaxFiles: 3" in limit()
+    new.detach()
+    assert "MaxFiles: 9" in limit()
 
 
 def test_after_a_restart_attach_begins_with_the_size_that_the_journal_ended_with(

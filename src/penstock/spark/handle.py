@@ -13,19 +13,19 @@ from typing import Any
 
 from pyspark.sql.streaming.query import StreamingQuery
 
-from penstock.errors import PenstockError, UnsupportedError
+from penstock.control.loop import Gate, Loop
+from penstock.errors import LimitsReturnedError, PenstockError, UnsupportedError
 from penstock.journal import Journal, Recording, read
-from penstock.loop import Gate, Loop
-from penstock.metrics import summarise
 from penstock.sample import BatchSample, Decision
+from penstock.score import summarise
 from penstock.slo import Slo
 from penstock.spark.faults import cause, hint
 from penstock.spark.gates import KafkaBytesGate, KafkaGate, SourceGate, SplitGate, WorkloadGate, gates_of
-from penstock.spark.gates.kafka_bytes import NOMINAL_BYTES
-from penstock.spark.jvm import LiveQuery
-from penstock.spark.monitor import Monitor
-from penstock.spark.progress import Progress, parse_job_end, parse_progress
-from penstock.spark.sampler import Sampler
+from penstock.spark.gates.kafka.bytes import NOMINAL_BYTES
+from penstock.spark.jvm.bridge import LiveQuery
+from penstock.spark.observe.monitor import Monitor
+from penstock.spark.observe.report import BatchProgress, parse_job_end, parse_progress
+from penstock.spark.observe.sampler import Sampler
 from penstock.units import format_duration
 
 log = logging.getLogger("penstock")
@@ -142,7 +142,12 @@ class Handle:
 
     def _take(self, kind: str, event: dict[str, Any], began_s: float) -> None:
         if kind == "job":
-            self._observe(self._sampler.job_ended(parse_job_end(event)), began_s)
+            sample = self._sampler.job_ended(parse_job_end(event))
+            if event.get("superseded"):
+                # A later report of the same batch waits already, and decides.
+                self._untold_s += time.perf_counter() - began_s
+            else:
+                self._observe(sample, began_s)
         elif kind == "progress":
             counted = event.get("files") or (), event.get("rows") or ()
             self._progress(parse_progress(event["progress"], *counted), began_s)
@@ -164,8 +169,15 @@ class Handle:
             silent_s = event["silent_ms"] / 1e3
             self._loop.renew(
                 f"nobody took this query's events for {format_duration(silent_s)}, so its own limit was back in force; "
-                "from now on it is steered again"
+                "from now on it is steered again",
+                event["back_ms"] / 1e3,
             )
+        elif kind == "dropped":
+            lost = RuntimeError(f"{event['events']} events came faster than they were handled, and are lost")
+            for _ in range(event["batches"]):
+                self._loop.fault("monitor", lost)
+            if not event["batches"]:
+                self._loop.fault("monitor", lost, blind=False)
         if kind in ("planned", "job", "progress", "bytes"):
             self._follow_sizes()
 
@@ -246,7 +258,7 @@ class Handle:
             "query-failed", error=error[:2000], cause=cause(error), **({} if advice is None else {"hint": advice})
         )
 
-    def _progress(self, progress: Progress, began_s: float) -> None:
+    def _progress(self, progress: BatchProgress, began_s: float) -> None:
         sample = self._sampler.progressed(progress)
         self._observe(sample, began_s)
         if sample is None:
@@ -278,6 +290,8 @@ class Handle:
         for gate in _in_bytes(self._loop.gate):
             try:
                 gate.follow()
+            except LimitsReturnedError:
+                return
             except Exception as fault:
                 # Told once: it is tried five times a second.
                 self._say_once("gate-fault", f"the rows of the next batch were not set, the last ones stay: {fault!r}")
@@ -344,7 +358,7 @@ class Handle:
                 "grows: the machine is idle while data waits; write .trigger(processingTime='0 seconds') instead",
             )
 
-    def _warn_of_partitions(self, progress: Progress) -> None:
+    def _warn_of_partitions(self, progress: BatchProgress) -> None:
         partitions = progress.state_partitions or 0
         if partitions >= _MANY_PARTITIONS * self._live.cores and 0 < progress.items < _FEW_ROWS * partitions:
             self._say_once(
@@ -370,7 +384,7 @@ class Handle:
                 self._ended = why
                 self._loop.stop(why, restore=restore)
                 self._loop.journal.close()
-                self._monitor.unwatch(self._live)
+                self._monitor.unwatch(self._live, settled=restore)
             if for_good:
                 self._monitor.unfollow(self._live, self)
         self._over.set()
