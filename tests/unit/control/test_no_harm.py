@@ -15,7 +15,7 @@ from penstock.control.protocol import Controller
 from penstock.control.wrappers import Wrapper
 from penstock.sample import BatchSample, Decision
 from penstock.sim.plant import Plant, plant_fields
-from penstock.sim.run import Prepared, SimSpec, simulate
+from penstock.sim.run import PreparedSim, SimSpec, simulate
 from penstock.slo import Kind, Slo, Verdict
 
 OBJECTIVES = ("1 s ± 10%", "<= 1 s", "<= 5 s end-to-end", "p95 <= 1 s", ">= 1k/s", "1 s ± 10% & >= 1k/s")
@@ -120,10 +120,10 @@ def test_so_do_we_on_files_whose_backlog_is_not_known_when_few_are_left(
     kept, latency_s = unlimited(files, objective, arrivals, ITEMS // 100)
     assert kept >= 0.98
 
-    def on_files(prepared: Prepared) -> Controller:
+    def on_files(prepared: PreparedSim) -> Controller:
         return AsOnFiles(registry.create(name, prepared.slo, prepared.size, live=True, waits=False))
 
-    monkeypatch.setattr(Prepared, "controller", on_files)
+    monkeypatch.setattr(PreparedSim, "controller", on_files)
     ours, our_latency_s = run(files, name, objective, arrivals, size=10.0, items=ITEMS // 100)
     assert ours >= kept - 0.025
     assert our_latency_s <= 1.2 * latency_s
