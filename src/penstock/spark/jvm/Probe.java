@@ -310,7 +310,8 @@ public class Probe extends SparkListener {
         terminated((StreamingQueryListener.QueryTerminatedEvent) event);
       }
     } catch (Throwable fault) {
-      report(fault);
+      boolean progress = event instanceof StreamingQueryListener.QueryProgressEvent;
+      report(fault, progress ? ((StreamingQueryListener.QueryProgressEvent) event).progress().runId().toString() : null);
     }
   }
 
@@ -671,9 +672,17 @@ public class Probe extends SparkListener {
   }
 
   private void report(Throwable fault) {
+    report(fault, null);
+  }
+
+  /** A fault of ours; with a run where it cost the progress of one of its batches. */
+  private void report(Throwable fault, String runId) {
     try {
       Map map = new LinkedHashMap();
       map.put("kind", "fault");
+      if (runId != null) {
+        map.put("run", runId);
+      }
       map.put("error", String.valueOf(fault));
       emit(map);
     } catch (Throwable ignored) {
