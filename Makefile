@@ -20,7 +20,7 @@ demo: $(STAMP) ## drain a backlog three ways on local Spark: a table, a picture,
 
 test: $(STAMP) ## all tests and the examples in the docstrings
 	@echo "penstock: the jars of a Kafka broker and of Spark's connector (50 MB, once)"
-	@$(BIN)/python -m penstock.bench.kafka.jars || echo "penstock: no jars, so the Kafka tests cannot run"
+	@$(BIN)/python -m penstock.testing.kafka.jars || echo "penstock: no jars, so the Kafka tests cannot run"
 	@echo "penstock: running all tests, two files at a time (many start Spark and Kafka; a quarter of an hour)"
 	@$(BIN)/pytest -n 2 --dist loadfile --durations=15
 
@@ -35,7 +35,7 @@ bench: $(STAMP) ## measure what Penstock costs and gains on this machine
 	@$(BIN)/python -m penstock.bench.measures
 
 results: $(STAMP) ## make the tables of results anew (long)
-	@$(BIN)/python -m penstock.bench.results
+	@$(BIN)/python -m penstock.reproduce.results
 
 clean: ## remove .venv, caches and the output of runs
 	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache artifacts runs demo \

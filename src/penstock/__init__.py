@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from penstock.spark.attach_all import attach_all
     from penstock.spark.reader import gated
     from penstock.spark.session import configure
-    from penstock.spark.source import read_workload
+    from penstock.spark.source.workload import read_workload
 
 __all__ = ["BatchSample", "Decision", "Slo", "attach", "attach_all", "configure", "gated", "read_workload"]
 
@@ -24,7 +24,7 @@ _LAZY = {
     "attach_all": "penstock.spark.attach_all",
     "configure": "penstock.spark.session",
     "gated": "penstock.spark.reader",
-    "read_workload": "penstock.spark.source",
+    "read_workload": "penstock.spark.source.workload",
 }
 
 

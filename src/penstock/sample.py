@@ -78,8 +78,8 @@ class Decision:
     item that waits may count as `item_s` seconds of waiting: the time that it will take, so that wait and processing
     together stay within `max_wait_s`. See `longest_wait_s` for the rule.
 
-    >>> Decision(1200.0, "latency 0.8 s below 0.9 s: +200")
-    Decision(size=1200.0, reason='latency 0.8 s below 0.9 s: +200', min_size=None, max_wait_s=None, item_s=0.0)
+    >>> Decision(1200.0, "size 1,200 (+20%): faster than 0.9 s")
+    Decision(size=1200.0, reason='size 1,200 (+20%): faster than 0.9 s', min_size=None, max_wait_s=None, item_s=0.0)
     """
 
     size: float

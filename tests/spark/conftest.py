@@ -31,9 +31,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     from pyspark.sql import SparkSession
 
-    from penstock.bench.kafka import jars
     from penstock.errors import PenstockError
     from penstock.spark.session import configure
+    from penstock.testing.kafka import jars
 
     builder = configure(SparkSession.builder.master("local[2]").appName("penstock-tests"), profile="fast")
     connector: tuple[Path, ...] = ()

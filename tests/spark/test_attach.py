@@ -14,7 +14,7 @@ from penstock.sample import BatchSample, Decision, Status
 from penstock.slo import Slo
 from penstock.spark.attach import attach
 from penstock.spark.reader import gated
-from penstock.spark.source import read_workload
+from penstock.spark.source.workload import read_workload
 from penstock.workloads.workload import Workload
 
 if TYPE_CHECKING:
@@ -160,6 +160,30 @@ def test_observing_records_decisions_and_applies_none(
     incoming.put(8)
     until(lambda: sum(sizes(query)) == 28)
     assert sizes(query)[5:] == [4, 4]
+
+
+def test_an_interval_that_idles_while_files_pile_up_is_told_once(
+    spark: SparkSession, incoming, start, until, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    def told() -> list[str]:
+        return [event.details["why"] for event in handle.recording().events if event.name == "idle-interval"]
+
+    def more() -> list[str]:
+        incoming.put(2)
+        return told()
+
+    incoming.put(60)
+    query = start(incoming.load(gated(spark.readStream)), processingTime="2 seconds")
+    handle = attach(query, "1 s", "fixed", size=1, journal=tmp_path / "j.jsonl")
+    until(lambda: len([sample for sample in handle.recording().samples if sample.confirmed and sample.backlog]) >= 6)
+    assert told() == []
+    until(more)
+    seen = len(handle.recording().samples)
+    until(lambda: len(handle.recording().samples) > seen + 2)
+    handle.detach()
+    (why,) = told()
+    assert why.startswith("the trigger waits 2 s but a batch takes ")
+    assert [record.levelname for record in caplog.records if why in record.getMessage()] == ["WARNING"]
 
 
 def test_two_queries_are_gated_apart(

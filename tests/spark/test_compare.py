@@ -12,12 +12,12 @@ import pytest
 from pyspark.sql import SparkSession
 
 from penstock.apps.military.app import MilitaryServer
-from penstock.bench.compare_runs import Job, compare_runs
-from penstock.bench.compare_spec import CompareSpec
-from penstock.bench.comparison import load
+from penstock.bench.compare.runs import Job, compare_runs
+from penstock.bench.compare.spec import CompareSpec
 from penstock.bench.run import RunSpec, prepare, run
 from penstock.journal import read
 from penstock.sample import Status
+from penstock.score.comparison import load
 from penstock.workloads.workload import Workload
 
 # The smallest squares there are: all that is left is the cost of the rows themselves.

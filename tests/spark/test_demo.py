@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from penstock.bench import demo
-from penstock.bench.demo_outcome import FIXED, PENSTOCK, PLAIN, sentence
-from penstock.bench.demo_runs import Job
+from penstock.bench.demo import race
+from penstock.bench.demo.outcome import FIXED, PENSTOCK, PLAIN, sentence
+from penstock.bench.demo.runs import Job
 from penstock.bench.run import RunSpec
 
 CHEAP = "constant:value=16"
@@ -28,18 +28,18 @@ def test_three_drain_the_same_backlog_and_one_page_tells(spark: SparkSession, tm
         sizes[spec.label] = spec.size
         return job(lambda state: phases.append(state.phase), threading.Event())
 
-    spec = replace(demo.SPEC, cost=CHEAP, check_output=False)
-    # A busy machine may cut them short, which is a result too.
-    found = demo.demonstrate(tmp_path, watch, spec, heaviest=CHEAP, limit_s=20.0)
+    spec = replace(race.SPEC, cost=CHEAP)
+    found = race.demonstrate(tmp_path, watch, spec, heaviest=CHEAP)
     assert not found.stopped
     assert list(found.outcomes) == [PLAIN, PENSTOCK, FIXED]
     assert phases.index("measuring the heaviest items") < phases.index("running")
     assert (sizes[FIXED] or 0) >= 1
     plain, ours = found.outcomes[PLAIN], found.outcomes[PENSTOCK]
-    assert plain.batches == 1 or plain.cut_s is not None
+    assert plain.batches == 1
     assert ours.batches > 1
     for outcome in found.outcomes.values():
-        assert outcome.done_percent == 100 or outcome.cut_s is not None
+        # The longest run may take two minutes; a machine on which even cheap items take longer is no place for a demo.
+        assert (outcome.done_percent, outcome.cut_s, outcome.output_ok) == (100, None, True)
     assert "batches took at most 1 s; plain Spark" in sentence(found.outcomes)
     for path in (found.picture, found.report):
         assert path is not None

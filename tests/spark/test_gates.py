@@ -9,7 +9,7 @@ from penstock.errors import BadInputError, UnsupportedError
 from penstock.patterns import parse, parse_arrivals
 from penstock.spark.attach import attach
 from penstock.spark.reader import gated
-from penstock.spark.source import read_workload
+from penstock.spark.source.workload import read_workload
 from penstock.workloads.workload import Workload
 
 if TYPE_CHECKING:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import threading
 import time
@@ -14,10 +15,11 @@ import pytest
 
 from penstock.errors import LimitsReturnedError, UnsupportedError
 from penstock.journal import Journal
+from penstock.spark import attach_all as attaching
 from penstock.spark.attach import attach
 from penstock.spark.attach_all import attach_all
-from penstock.spark.jvm import instance, java_classes
-from penstock.spark.monitor import LEASE_S, Monitor
+from penstock.spark.jvm.bridge import instance, java_classes
+from penstock.spark.observe.monitor import LEASE_S, Monitor
 from penstock.spark.reader import gated
 
 if TYPE_CHECKING:
@@ -33,9 +35,18 @@ class Paused:
         self._probe = probe
         self.go_on = threading.Event()
         self.go_on.set()
+        self.silent = threading.Event()
         self.error: BaseException | None = None
 
+    def pause(self) -> None:
+        """Let nobody poll, and wait for the end of the poll that is under way."""
+        self.silent.clear()
+        self.go_on.clear()
+        self.silent.wait()
+
     def poll(self, timeout_ms: int) -> Any:
+        if not self.go_on.is_set():
+            self.silent.set()
         self.go_on.wait()
         if self.error is not None:
             raise self.error
@@ -250,7 +261,7 @@ def test_our_own_source_too_has_its_limit_back_where_nobody_polls(
     spark: SparkSession, start, until, sizes, tmp_path: Path, probe: Paused
 ) -> None:
     from penstock.apps.military.app import MilitaryServer
-    from penstock.spark.source import read_workload
+    from penstock.spark.source.workload import read_workload
 
     workload = MilitaryServer().workload("test", 1, "saturated", "constant:value=16")
     reader = read_workload(spark, workload).option("maxRowsPerTrigger", 7000)
@@ -285,6 +296,122 @@ def test_a_query_that_starts_while_nobody_polls_is_not_limited_and_is_taken_up_l
         probe.setLease(round(LEASE_S * 1e3))
         probe.go_on.set()
         until(lambda: len(attached.handles) == 2)
+
+
+@pytest.mark.parametrize("silent", ["no polls", "attach hangs"])
+def test_a_query_starts_and_runs_at_its_own_limit_while_python_is_silent(
+    spark: SparkSession, incoming, start, until, sizes, probe: Paused, monkeypatch: pytest.MonkeyPatch, silent: str
+) -> None:
+    go_on = threading.Event()
+
+    def hang(query: Any, *args: Any, **settings: Any) -> Any:
+        go_on.wait()
+        return attach(query, *args, **settings)
+
+    incoming.put(21)
+    with attach_all(spark, "1 s", "fixed") as attached:
+        if silent == "attach hangs":
+            monkeypatch.setattr(attaching, "attach", hang)
+        else:
+            go_on = probe.go_on
+            probe.pause()
+        try:
+            query = start(incoming.load(spark.readStream.option("maxFilesPerTrigger", 7)))
+            until(lambda: sum(sizes(query)) == 21)
+            assert sizes(query) == [7, 7, 7]
+            assert attached.handles == ()
+        finally:
+            go_on.set()
+        until(lambda: attached.handles)
+
+
+def test_a_start_waits_for_the_planning_lock_no_longer_than_its_bound(
+    spark: SparkSession, incoming, start, until, sizes
+) -> None:
+    from pyspark.sql.streaming.listener import StreamingQueryListener
+
+    held, release, in_time = threading.Event(), threading.Event(), []
+
+    def hold(query_id: str, run_id: str) -> None:
+        bridge = Monitor.of(spark.sparkContext)._bridge
+        lock = bridge.engine.planningLock(bridge.probe.execution(query_id, run_id))
+        lock.lock()
+        held.set()
+        in_time.append(release.wait(30))
+        lock.unlock()
+
+    class Holding(StreamingQueryListener):
+        """Lets a thread take the lock that our side wants next."""
+
+        def onQueryStarted(self, event: Any) -> None:  # noqa: N802
+            threading.Thread(target=hold, args=(str(event.id), str(event.runId)), daemon=True).start()
+            held.wait(30)
+
+        def onQueryProgress(self, event: Any) -> None:  # noqa: N802
+            pass
+
+        def onQueryTerminated(self, event: Any) -> None:  # noqa: N802
+            pass
+
+    # In a session of its own this listener is told before ours.
+    session, listener = spark.newSession(), Holding()
+    session.streams.addListener(listener)
+    incoming.put(21)
+    try:
+        with attach_all(session, "1 s", "fixed"):
+            query = start(incoming.load(session.readStream.option("maxFilesPerTrigger", 7)))
+            assert held.is_set()
+            assert sizes(query) == []
+            release.set()
+            until(lambda: sum(sizes(query)) == 21)
+            assert sizes(query)[0] == 7
+            # The start has ended first: had it waited for the lock, nobody would have asked to release it.
+            assert in_time == [True]
+    finally:
+        release.set()
+        session.streams.removeListener(listener)
+
+
+def test_a_first_plan_waits_no_longer_than_its_bound_for_sources_that_do_not_come(
+    spark: SparkSession, incoming, start, until, sizes, tmp_path: Path
+) -> None:
+    query = start(incoming.load(spark.readStream))
+    attach(query, "1 s", "fixed", size=3, journal=tmp_path / "j.jsonl").detach()
+    context, jvm, bridge = spark.sparkContext, spark.sparkContext._jvm, Monitor.of(spark.sparkContext)._bridge
+    assert context._gateway is not None
+    assert jvm is not None
+    execution = bridge.query(str(query.id), str(query.runId))._jsq  # type: ignore[union-attr]
+    field = bridge.engine.find(execution.getClass(), "uniqueSources")
+    sources, gone = field.get(execution), threading.Event()
+    kinds = java_classes(context)["Probe"].getDeclaredClasses()
+    meeting = next(kind for kind in kinds if kind.getName().endswith("Meeting")).getDeclaredConstructors()[0]
+    meeting.setAccessible(True)
+    arguments = context._gateway.new_array(jvm.java.lang.Object, 4)
+    for index, argument in enumerate((bridge.probe, str(query.id), str(query.runId), "")):
+        arguments[index] = argument
+
+    def meet() -> None:
+        meeting.newInstance(arguments).run()
+        gone.set()
+
+    # As at a start: the meeting holds the lock, the engine asks for it, and no source is there.
+    field.set(execution, sources.empty())
+    try:
+        threading.Thread(target=meet, daemon=True).start()
+        assert gone.wait(30)
+        assert query.isActive
+    finally:
+        field.set(execution, sources)
+    incoming.put(5)
+    until(lambda: sum(sizes(query)) == 5)
+
+
+def test_the_bound_on_the_delay_of_a_start_is_the_documented_one(spark: SparkSession) -> None:
+    bound = java_classes(spark.sparkContext)["Probe"].getDeclaredField("HOLD_MS")
+    bound.setAccessible(True)
+    documented = re.search(r"at most by ([\d.]+) s each", attach_all.__doc__ or "")
+    assert documented is not None
+    assert bound.getLong(None) == 1000 * float(documented[1])
 
 
 def test_a_monitor_that_fails_leaves_no_query_limited_now_or_later(

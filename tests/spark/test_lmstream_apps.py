@@ -15,7 +15,7 @@ from penstock.apps.lmstream.digest import result_files
 from penstock.apps.lmstream.queries import QUERIES
 from penstock.bench.run import RunSpec, run
 from penstock.patterns.arrivals import Saturated
-from penstock.spark.source import read_workload
+from penstock.spark.source.workload import read_workload
 
 # Two minutes of stream in 2.4 s: event time does not follow the clock on the wall.
 ARRIVALS = "datasets:rows=30,every=20 ms"

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
+from penstock.apps.digest import Digest, committed_files
 from penstock.apps.military.app import MilitaryServer
-from penstock.apps.military.digest import Digest, committed_files
 from penstock.apps.military.items import ITEM_DDL
 from penstock.apps.military.reference import slice_digest
 from penstock.apps.military.stages import CHOOSE, EXPLORE, STAGES, VALIDATE
-from penstock.apps.protocol import Stage
+from penstock.stages.stage import Stage
 from penstock.workloads.workload import Workload
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ def made(workload: Workload, df: DataFrame) -> DataFrame:
     """A DataFrame of ids with the items' columns."""
 
     def rows(batches: Iterator[Any]) -> Iterator[Any]:
-        from penstock.apps.military.columns import record_batch
+        from penstock.stages.arrow import record_batch
 
         for batch in batches:
             for index in batch.column("id").to_pylist():

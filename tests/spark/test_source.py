@@ -9,9 +9,9 @@ import pytest
 
 from penstock.errors import BadInputError
 from penstock.patterns import parse, parse_arrivals
-from penstock.spark.mailbox import Admission, Mailbox
 from penstock.spark.reader import _fields, _options
-from penstock.spark.source import read_workload
+from penstock.spark.source.mailbox import Admission, Mailbox
+from penstock.spark.source.workload import read_workload
 from penstock.workloads.workload import Workload
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from penstock.patterns import parse, parse_arrivals
 from penstock.sample import Status
 from penstock.spark.attach import attach
 from penstock.spark.reader import gated
-from penstock.spark.source import read_workload
+from penstock.spark.source.workload import read_workload
 from penstock.workloads.workload import Workload
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from penstock.bench.kafka import jars
-from penstock.bench.kafka.jars import Jar, JarList, JarsError, cached, fetch, find
+from penstock.testing.kafka import jars
+from penstock.testing.kafka.jars import Jar, JarList, JarsError, cached, fetch, find
 
 CONTENT = {"a": b"the jar of a", "b": b"the jar of b"}
 TWO = JarList(

@@ -15,7 +15,7 @@ FAULTS = {"fault", "_fault"}
 
 def calls() -> Iterator[tuple[str, ast.expr]]:
     """Every method call in the parts that write events: the method's name and its first argument."""
-    files = [SOURCE / "loop.py", *(SOURCE / "spark").rglob("*.py"), *(SOURCE / "journal").rglob("*.py")]
+    files = [SOURCE / "control" / "loop.py", *(SOURCE / "spark").rglob("*.py"), *(SOURCE / "journal").rglob("*.py")]
     for file in files:
         for node in ast.walk(ast.parse(file.read_text())):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.args:

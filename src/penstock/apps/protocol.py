@@ -1,29 +1,17 @@
-"""What a benchmark application offers, and the stage it is made of."""
+"""What a benchmark application offers."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeAlias
+from typing import TYPE_CHECKING, ClassVar, Protocol
 
+from penstock.progress import Progress
 from penstock.workloads.workload import Workload
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
     from pyspark.sql.streaming.readwriter import DataStreamWriter
-
-Progress: TypeAlias = Callable[[int, int], None]
-"""Called with items done and items in all."""
-
-
-@dataclass(frozen=True)
-class Stage:
-    """A pure function from one Arrow record batch to another; `output_ddl` is the Spark schema of what it gives."""
-
-    name: str
-    output_ddl: str
-    run: Callable[[Any], Any]
 
 
 class App(Protocol):

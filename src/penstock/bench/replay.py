@@ -13,12 +13,12 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from penstock.control.reading import usable_value
 from penstock.control.registry import blaming, create
-from penstock.control.size import clamp
+from penstock.control.sample_value import usable_value
 from penstock.errors import BadInputError
 from penstock.journal import DecisionRecord, Follower, Recording, read
 from penstock.sample import BatchSample
+from penstock.size import clamp
 from penstock.slo import Metric, Slo
 
 KNOWN = (

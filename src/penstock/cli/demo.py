@@ -11,14 +11,14 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from penstock.bench import demo
-from penstock.bench.demo_hold import demonstrate_hold
-from penstock.bench.demo_outcome import FIXED, NAMES, PENSTOCK, PLAIN, Outcome, notes, seconds, sentence, to_json
+from penstock.bench.demo import race
+from penstock.bench.demo.hold import demonstrate_hold
+from penstock.bench.demo.outcome import FIXED, NAMES, PENSTOCK, PLAIN, Outcome, notes, seconds, sentence, to_json
 from penstock.bench.run import RunSpec
-from penstock.cli.running import exit_as, print_paths, watch_on
-from penstock.cli.tables import DIGEST, console_here, measures_table, summary_table
-from penstock.cli.views import LineView
-from penstock.cli.watch import INTERRUPTED, Job, stdout_to_stderr, watch
+from penstock.cli.run import exit_as, print_paths, watch_on
+from penstock.cli.terminal.tables import DIGEST, console_here, measures_table, summary_table
+from penstock.cli.terminal.views import LineView
+from penstock.cli.terminal.watch import INTERRUPTED, Job, stdout_to_stderr, watch
 from penstock.errors import BadInputError
 from penstock.slo import Slo
 
@@ -51,7 +51,7 @@ def demo_command(
 
 def _race(out: Path) -> None:
     console = console_here()
-    found = demo.demonstrate(out, lambda spec, job: _shown(console, spec, job))
+    found = race.demonstrate(out, lambda spec, job: _shown(console, spec, job))
     if not found.stopped:
         console.print()
         console.print(sentence(found.outcomes), style="bold", highlight=False)
@@ -69,7 +69,7 @@ def _race(out: Path) -> None:
 def _as_json(out: Path) -> None:
     console = Console(stderr=True)
     with stdout_to_stderr():
-        found = demo.demonstrate(out, lambda spec, job: _lines(console, spec, job))
+        found = race.demonstrate(out, lambda spec, job: _lines(console, spec, job))
     typer.echo(json.dumps(to_json(found.outcomes), ensure_ascii=False))
     exit_as(list(found.summaries.values()), found.stopped)
 
@@ -122,7 +122,7 @@ def _lines(console: Console, spec: RunSpec, job: Job[dict[str, Any]]) -> dict[st
 def _heading(spec: RunSpec) -> str:
     """Who comes next.
 
-    >>> _heading(demo.contender(demo.SPEC, "fixed", 1712.0))
+    >>> _heading(race.contender(race.SPEC, "fixed", 1712.0))
     'fixed size: 1,712 items a batch, chosen for the heaviest items'
     """
     name = spec.label or PENSTOCK

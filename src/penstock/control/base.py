@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import ClassVar
 
-from penstock.control.reading import keep, measure_name, usable_value
-from penstock.control.size import check_size, clamp, format_change
+from penstock.control.sample_value import keep, measured, usable_value
 from penstock.sample import BatchSample, Decision
+from penstock.size import check_size, clamp, format_change
 from penstock.slo import Slo
 
 # A value a trillion times off says no more than one a billion times off, and this keeps the arithmetic finite.
@@ -26,7 +26,7 @@ class BaseController(ABC):
     ...         return self.size / 2
     >>> controller = Halve(Slo.parse("1 s ± 10%"), size=100)
     >>> controller.decide(BatchSample(batch_id=0, size=100, items=100, processing_s=1.2)).reason
-    'latency 1.2 s is over 1.1 s: -50% to 50'
+    'size 50 (-50%): the last batch took 1.2 s, over 1.1 s'
     """
 
     live_defaults: ClassVar[Mapping[str, object]] = {"warm_up": True}
@@ -55,16 +55,16 @@ class BaseController(ABC):
         ratio = clamp(value / self.slo.aim, 1 / _FARTHEST, _FARTHEST)
         before = self.size
         self.size = clamp(self.plan(ratio))
-        return Decision(self.size, f"{self._finding(value, ratio)}: {format_change(before, self.size)}")
+        return Decision(self.size, f"{format_change(before, self.size)}: {self._finding(value, ratio)}")
 
     def _finding(self, value: float, ratio: float) -> str:
         low, high = _edges(self.slo, self._low, self._high)
-        measured = f"{measure_name(self.slo)} {self.slo.format_value(value)}"
+        found = measured(self.slo, value)
         if ratio < self._low:
-            return f"{measured} is under {low}"
+            return f"{found}, under {low}"
         if ratio > self._high:
-            return f"{measured} is over {high}"
-        return f"{measured} is within {low} to {high}"
+            return f"{found}, over {high}"
+        return f"{found}, within {low} to {high}"
 
 
 @lru_cache

@@ -27,9 +27,9 @@ class Clipper(BaseController):
     >>> from penstock.sample import BatchSample
     >>> controller = Clipper(Slo.parse("<= 1 s"), size=100)
     >>> controller.decide(BatchSample(batch_id=0, size=100, items=100, processing_s=0.98)).reason
-    'latency 980 ms is within 818.2 ms to 1 s: +10% to 110'
+    'size 110 (+10%): the last batch took 980 ms, within 818.2 ms to 1 s'
     >>> controller.decide(BatchSample(batch_id=1, size=110, items=110, processing_s=1.05)).reason
-    'latency 1.05 s is over 1 s: -10% to 99'
+    'size 99 (-10%): the last batch took 1.05 s, over 1 s'
     """
 
     live_defaults: ClassVar[Mapping[str, object]] = {"warm_up": True, "step": "3%"}

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 
 from penstock.control.learning import LearningController
-from penstock.control.size import format_size
 from penstock.errors import BadInputError
 from penstock.sample import BatchSample
+from penstock.size import format_size
 from penstock.slo import Slo
 
 
@@ -32,9 +32,9 @@ class Das(LearningController):
     >>> controller = Das(Slo.parse("1 s ± 10%"), size=100)
     >>> for batch_id, (size, latency_s) in enumerate(((100, 0.5), (150, 1.2), (200, 1.8))):
     ...     controller.decide(BatchSample(batch_id=batch_id, size=size, items=size, processing_s=latency_s)).reason
-    '5 ms an item: latency 500 ms is under 900 ms: +100% to 200'
-    '8 ms an item: latency 1.2 s is over 1.1 s: -38% to 125'
-    'superlinear, cut from the smaller of 150 and 200: latency 1.8 s is over 1.1 s: -10% to 112'
+    'size 200 (+100%): the last batch took 500 ms, under 900 ms; 5 ms an item'
+    'size 125 (-38%): the last batch took 1.2 s, over 1.1 s; 8 ms an item'
+    'size 112 (-10%): the last batch took 1.8 s, over 1.1 s; superlinear, so below the smaller of 150 and 200'
     """
 
     def __init__(self, slo: Slo, size: float, rho: float = 1.0, reduction: float = 0.25) -> None:
@@ -52,7 +52,7 @@ class Das(LearningController):
         before, self._last = self._last, (sample.size, ratio)
         if before is not None and self._superlinear(before, self._last):
             sizes = f"{format_size(before[0])} and {format_size(sample.size)}"
-            self.belief = f"superlinear, cut from the smaller of {sizes}"
+            self.belief = f"superlinear, so below the smaller of {sizes}"
             planned = (1 - self.reduction) * min(before[0], sample.size)
         else:
             each = self.slo.format_value(float(f"{ratio * self.slo.aim / sample.size:.3g}"))

@@ -30,9 +30,9 @@ class Drizzle(BaseController):
     >>> from penstock.sample import BatchSample
     >>> controller = Drizzle(Slo.parse("1 s ± 10%"), size=100, step=20)
     >>> controller.decide(BatchSample(batch_id=0, size=100, items=100, processing_s=0.6)).reason
-    'latency 600 ms is under 900 ms: +100% to 200'
+    'size 200 (+100%): the last batch took 600 ms, under 900 ms'
     >>> controller.decide(BatchSample(batch_id=1, size=200, items=200, processing_s=1.2)).reason
-    'latency 1.2 s is over 1.1 s: -10% to 180'
+    'size 180 (-10%): the last batch took 1.2 s, over 1.1 s'
     """
 
     live_defaults: ClassVar[Mapping[str, object]] = {"warm_up": True, "step": "20%", "factor": 1.3}

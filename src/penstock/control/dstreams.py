@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 
 from penstock.control.learning import LearningController
-from penstock.control.size import clamp
 from penstock.errors import BadInputError
 from penstock.sample import BatchSample
+from penstock.size import clamp
 from penstock.slo import Metric, Slo
 from penstock.units import format_count, format_duration
 
@@ -99,8 +99,8 @@ class Dstreams(LearningController):
     >>> controller = Dstreams(Slo.parse("1 s ± 10%"), size=1000)
     >>> for batch_id, (size, latency_s) in enumerate(((1000, 1.25), (1000, 1.25))):
     ...     controller.decide(BatchSample(batch_id=batch_id, size=size, items=size, processing_s=latency_s)).reason
-    'rate 800/s to begin with: latency 1.25 s is over 1.1 s: size stays at 1,000'
-    'rate 760/s after a delay of 250 ms: latency 1.25 s is over 1.1 s: -24% to 760'
+    'size stays at 1,000: the last batch took 1.25 s, over 1.1 s; first estimated rate 800/s'
+    'size 760 (-24%): the last batch took 1.25 s, over 1.1 s; estimated rate 760/s after a delay of 250 ms'
     """
 
     def __init__(
@@ -132,11 +132,11 @@ class Dstreams(LearningController):
             rate = None
         known = format_count(float(f"{self.estimator.rate or 0.0:.3g}"))
         if rate is None:
-            self.belief = f"rate {known}/s to begin with"
+            self.belief = f"first estimated rate {known}/s"
             self._decided = self.size
         else:
             delay = format_duration(float(f"{delay_ms / 1000:.3g}"))
-            self.belief = f"rate {known}/s after {f'a delay of {delay}' if delay_ms else 'no delay'}"
+            self.belief = f"estimated rate {known}/s after {f'a delay of {delay}' if delay_ms else 'no delay'}"
             self._decided = clamp(rate * self._interval_s)
         return self._decided
 

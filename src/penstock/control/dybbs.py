@@ -6,9 +6,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import ClassVar
 
-from penstock.control.learning import LearningController, Past
-from penstock.control.size import format_size
+from penstock.control.learning import LearningController
+from penstock.model.past import Past
 from penstock.sample import BatchSample
+from penstock.size import format_size
 from penstock.slo import Slo
 
 Block = tuple[float, float]
@@ -72,9 +73,9 @@ class Dybbs(LearningController):
 
     >>> controller = Dybbs(Slo.parse("1 s ± 10%"), size=100)
     >>> controller.decide(BatchSample(batch_id=0, size=100, items=100, processing_s=0.3)).reason
-    '1 level seen, 1 s at 333: latency 300 ms is under 900 ms: +233% to 333'
+    'size 333 (+233%): the last batch took 300 ms, under 900 ms; 1 level seen, 1 s expected at 333'
     >>> controller.decide(BatchSample(batch_id=1, size=333, items=333, processing_s=1.2)).reason
-    '2 levels seen, 1 s at 281: latency 1.2 s is over 1.1 s: -16% to 281'
+    'size 281 (-16%): the last batch took 1.2 s, over 1.1 s; 2 levels seen, 1 s expected at 281'
     """
 
     live_defaults: ClassVar[Mapping[str, object]] = {"warm_up": True, "window": 10}
@@ -92,8 +93,8 @@ class Dybbs(LearningController):
         blocks = isotonic(zip(self._past.sizes, self._past.values, strict=True))
         planned = inverse(blocks, 1.0)
         if (planned > self.size) != (ratio < 1):
-            self.belief = "what was seen before no longer holds, in proportion"
+            self.belief = "what was seen before no longer holds, so in proportion to this batch"
             return self.agreeing(sample.size / ratio, ratio)
         levels = f"{len(blocks)} level{'s' if len(blocks) > 1 else ''}"
-        self.belief = f"{levels} seen, {self.slo.format_value(self.slo.aim)} at {format_size(planned)}"
+        self.belief = f"{levels} seen, {self.slo.format_value(self.slo.aim)} expected at {format_size(planned)}"
         return planned

@@ -18,8 +18,8 @@ class Faf(StepController):
     >>> from penstock.sample import BatchSample
     >>> from penstock.slo import Slo
     >>> controller = Faf(Slo.parse("50 ms ± 10%"), size=100, step=10)
-    >>> controller.decide(BatchSample(batch_id=0, size=100, items=100, processing_s=0.060))
-    Decision(size=90.0, reason='latency 60 ms is over 55 ms: -10% to 90', min_size=None, max_wait_s=None, item_s=0.0)
+    >>> controller.decide(BatchSample(batch_id=0, size=100, items=100, processing_s=0.060)).reason
+    'size 90 (-10%): the last batch took 60 ms, over 55 ms'
     """
 
     def steps_up(self, ratio: float) -> float:

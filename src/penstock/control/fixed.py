@@ -15,7 +15,7 @@ class Fixed(BaseController):
     >>> from penstock.slo import Slo
     >>> controller = Fixed(Slo.parse("1 s ± 10%"), size=500)
     >>> controller.decide(BatchSample(batch_id=0, size=500, items=500, processing_s=4.0)).reason
-    'latency 4 s is over 1.1 s: size stays at 500'
+    'size stays at 500: the last batch took 4 s, over 1.1 s'
     """
 
     live_defaults: ClassVar[Mapping[str, object]] = {}

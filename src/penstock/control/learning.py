@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from array import array
 
 from penstock.control.base import BaseController
-from penstock.control.size import LARGEST
-from penstock.errors import BadInputError
 from penstock.sample import BatchSample, Decision
 from penstock.slo import Slo
 
 
 class LearningController(BaseController):
-    """Hands a subclass the sample beside its ratio, and puts what it believes before the reason.
+    """Hands a subclass the sample beside its ratio, and adds what it believes to the reason.
 
     Samples may come late and batches may be smaller than the limit, so what is learned is learned about the size of
     the sample's own batch. A size assigned from outside teaches nothing about the machine, so nothing is forgotten.
@@ -24,7 +21,7 @@ class LearningController(BaseController):
     ...         return sample.size / ratio
     >>> controller = Proportional(Slo.parse("1 s ± 10%"), size=300)
     >>> controller.decide(BatchSample(batch_id=0, size=100, items=100, processing_s=0.5)).reason
-    'the same time for every item: latency 500 ms is under 900 ms: -33% to 200'
+    'size 200 (-33%): the last batch took 500 ms, under 900 ms; the same time for every item'
     """
 
     def __init__(self, slo: Slo, size: float) -> None:
@@ -47,7 +44,7 @@ class LearningController(BaseController):
         decision = super().decide(sample)
         # Not kept: a copy of the controller would have to copy the sample too.
         self._sample = None
-        return Decision(decision.size, f"{self.belief}: {decision.reason}") if self.belief else decision
+        return Decision(decision.size, f"{decision.reason}; {self.belief}") if self.belief else decision
 
     def agreeing(self, size: float, ratio: float) -> float:
         """The size, unless it goes against the sample: below the band the size may only grow, above it only shrink.
@@ -58,28 +55,3 @@ class LearningController(BaseController):
         if ratio < self._low:
             return max(size, self.size)
         return min(size, self.size) if ratio > self._high else size
-
-
-class Past:
-    """The sizes and the values of the last batches. Flat arrays: copied in a microsecond, whatever their length.
-
-    >>> past = Past(2)
-    >>> for size, value in ((100, 0.5), (200, 0.9), (220, 1.0)):
-    ...     past.add(size, value)
-    >>> list(past.sizes), list(past.values)
-    ([200.0, 220.0], [0.9, 1.0])
-    """
-
-    def __init__(self, window: int) -> None:
-        if window < 2:
-            raise BadInputError("window", window, "a relation needs at least two batches", "write e.g. 30")
-        self.window = window
-        self.sizes = array("d")
-        self.values = array("d")
-
-    def add(self, size: float, value: float) -> None:
-        """Remember one more batch; the oldest goes when the window is full."""
-        self.sizes.append(min(size, LARGEST))
-        self.values.append(value)
-        if len(self.sizes) > self.window:
-            del self.sizes[0], self.values[0]

@@ -6,10 +6,10 @@ import math
 from collections.abc import Mapping
 from typing import ClassVar
 
-from penstock.control.reading import shown
-from penstock.control.size import LARGEST, check_size
+from penstock.control.sample_value import shown
 from penstock.errors import BadInputError
 from penstock.sample import BatchSample, Decision
+from penstock.size import LARGEST, check_size, format_limit
 from penstock.slo import Kind, Metric, Slo
 from penstock.units import parse_duration_s
 
@@ -42,10 +42,12 @@ class Lmstream:
     >>> controller = Lmstream(Slo.parse("<= 5 s end-to-end"), size=1000)
     >>> batch = BatchSample(batch_id=0, size=1000, items=1000, processing_s=0.5, wait_s=0.1)
     >>> decision = controller.decide(batch)
-    >>> decision.max_wait_s, decision.item_s, decision.reason
-    (5.0, 0.0005, 'starts when wait + 500 µs an item reach 5 s (slide); batch 0 came to 600 ms')
-    >>> controller.decide(BatchSample(batch_id=1, size=8000, items=8000, processing_s=0.4, wait_s=1.0)).reason
-    'starts when wait + 100 µs an item reach 5 s (slide); batch 1 came to 1.4 s, 5 s were estimated'
+    >>> decision.max_wait_s, decision.item_s
+    (5.0, 0.0005)
+    >>> print(decision.reason)
+    no limit, starts when wait + 500 µs an item reach 5 s (slide): batch 0 took 600 ms end to end
+    >>> print(controller.decide(BatchSample(batch_id=1, size=8000, items=8000, processing_s=0.4, wait_s=1.0)).reason)
+    no limit, starts when wait + 100 µs an item reach 5 s (slide): batch 1 took 1.4 s end to end, estimated 5 s
     """
 
     live_defaults: ClassVar[Mapping[str, object]] = {}
@@ -65,19 +67,18 @@ class Lmstream:
     def decide(self, sample: BatchSample) -> Decision:
         """The terms on which the next batch starts; those in force after a batch that trains nobody."""
         if not sample.usable:
-            why = f"batch {sample.batch_id} is ignored ({sample.status})"
-            return self._decision(f"{why}: {self._terms()}" if self._batches else f"{why}: starts at once")
-        wait_s, untold = sample.wait_s, ""
+            return self._decision(f"batch {sample.batch_id} is ignored ({sample.status})")
+        wait_s, which = sample.wait_s, "end to end"
         if wait_s is None or not 0 <= wait_s < math.inf:
-            wait_s, untold = 0.0, " without its wait, which is not known"
+            wait_s, which = 0.0, "without its wait, which is not known"
         latency_s = min(wait_s + sample.processing_s, _LONGEST_S)
-        estimated = f", {shown(wait_s + self._item_s * sample.size)} were estimated" if self._batches else ""
+        estimated = f", estimated {shown(wait_s + self._item_s * sample.size)}" if self._batches else ""
         self._batches += 1
         self._sizes += min(sample.size, LARGEST)
         self._processing_s += min(sample.processing_s, _LONGEST_S)
         # A running mean, which no number of batches makes less exact than their sum would be.
         self._latency_s += (latency_s - self._latency_s) / self._batches
-        return self._decision(f"{self._terms()}; batch {sample.batch_id} came to {shown(latency_s)}{untold}{estimated}")
+        return self._decision(f"batch {sample.batch_id} took {shown(latency_s)} {which}{estimated}")
 
     @property
     def bound_s(self) -> float:
@@ -88,13 +89,13 @@ class Lmstream:
     def _item_s(self) -> float:
         return min(self._processing_s / self._sizes, _LONGEST_S)
 
-    def _terms(self) -> str:
-        which = "slide" if self.slide_s else f"mean of {self._batches}"
-        return f"starts when wait + {shown(self._item_s)} an item reach {shown(self.bound_s)} ({which})"
-
-    def _decision(self, reason: str) -> Decision:
+    def _decision(self, why: str) -> Decision:
+        limit = format_limit(self.size)
         if not self._batches:
-            return Decision(self.size, reason)
+            return Decision(self.size, f"{limit}, starts at once: {why}")
+        which = "slide" if self.slide_s else f"mean of {self._batches}"
+        terms = f"starts when wait + {shown(self._item_s)} an item reach {shown(self.bound_s)} ({which})"
+        reason = f"{limit}, {terms}: {why}"
         return Decision(self.size, reason, min_size=self.size, max_wait_s=self.bound_s, item_s=self._item_s)
 
 

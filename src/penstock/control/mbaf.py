@@ -30,7 +30,7 @@ class Mbaf(StepController):
     >>> from penstock.slo import Slo
     >>> controller = Mbaf(Slo.parse("50 ms ± 10%"), size=100, step=10)
     >>> controller.decide(BatchSample(batch_id=0, size=100, items=100, processing_s=0.030)).reason
-    'latency 30 ms is under 45 ms: +14% to 114'
+    'size 114 (+14%): the last batch took 30 ms, under 45 ms'
     """
 
     def steps_up(self, ratio: float) -> float:

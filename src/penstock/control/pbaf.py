@@ -57,7 +57,7 @@ class Pbaf(StepController):
     >>> from penstock.sample import BatchSample
     >>> controller = Pbaf(Slo.parse("50 ms ± 10%"), size=100, step=10)
     >>> controller.decide(BatchSample(batch_id=0, size=100, items=100, processing_s=0.030)).reason
-    'latency 30 ms is under 45 ms: +6.7% to 107'
+    'size 107 (+6.7%): the last batch took 30 ms, under 45 ms'
     """
 
     live_defaults: ClassVar[Mapping[str, object]] = {"warm_up": True, "step": "50%"}
@@ -84,7 +84,7 @@ class PbafWt(Pbaf):
     >>> from penstock.sample import BatchSample
     >>> controller = PbafWt(Slo.parse("50 ms ± 10%"), size=100, step=10)
     >>> controller.decide(BatchSample(batch_id=0, size=100, items=100, processing_s=0.053)).reason
-    'latency 53 ms is over 50 ms: -1% to 99'
+    'size 99 (-1%): the last batch took 53 ms, over 50 ms'
     """
 
     def __init__(self, slo: Slo, size: float, step: Step | float | str = 10, lower: Lower = "printed") -> None:

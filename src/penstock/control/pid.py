@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 from penstock.control.base import BaseController
-from penstock.control.size import clamp
 from penstock.errors import BadInputError
+from penstock.size import clamp
 from penstock.slo import Slo
 from penstock.units import parse_count, parse_percent
 
@@ -48,9 +48,9 @@ class Pid(BaseController):
     >>> from penstock.sample import BatchSample
     >>> controller = Pid(Slo.parse("1 s ± 10%"), size=100, kp=0, ki="50%", kd=0)
     >>> controller.decide(BatchSample(batch_id=0, size=100, items=100, processing_s=0.5)).reason
-    'latency 500 ms is under 900 ms: +41% to 141'
+    'size 141 (+41%): the last batch took 500 ms, under 900 ms'
     >>> controller.decide(BatchSample(batch_id=1, size=141, items=141, processing_s=2.0)).reason
-    'latency 2 s is over 1.1 s: -29% to 100'
+    'size 100 (-29%): the last batch took 2 s, over 1.1 s'
     """
 
     live_defaults: ClassVar[Mapping[str, object]] = {"warm_up": True, "kp": "30%", "ki": "80%", "kd": "0%"}

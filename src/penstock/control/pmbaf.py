@@ -46,7 +46,7 @@ class Pmbaf(StepController):
     >>> from penstock.sample import BatchSample
     >>> controller = Pmbaf(Slo.parse("50 ms ± 10%"), size=100, step=10)
     >>> controller.decide(BatchSample(batch_id=0, size=100, items=100, processing_s=0.100)).reason
-    'latency 100 ms is over 55 ms: -20% to 80'
+    'size 80 (-20%): the last batch took 100 ms, over 55 ms'
     """
 
     live_defaults: ClassVar[Mapping[str, object]] = {"warm_up": True, "step": "50%"}

@@ -8,16 +8,16 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import ClassVar
 
-from penstock.control.floor import Floor
-from penstock.control.forecast.cycle import Cycle
-from penstock.control.forecast.echo import Echo
-from penstock.control.forecast.level import Level, News
-from penstock.control.forecast.overhead import Overhead
-from penstock.control.forecast.pipeline import Pipeline
-from penstock.control.margin import Margin
-from penstock.control.reading import keep, measure_name, shown, usable_value
-from penstock.control.size import check_size, clamp, format_change, format_size
+from penstock.control.sample_value import keep, measured, shown, usable_value
+from penstock.model.cycle import Cycle
+from penstock.model.echo import Echo
+from penstock.model.floor import Floor
+from penstock.model.level import Level, News
+from penstock.model.margin import Margin
+from penstock.model.overhead import Overhead
+from penstock.model.pipeline import Pipeline
 from penstock.sample import BatchSample, Decision
+from penstock.size import check_size, clamp, format_change, format_size
 from penstock.slo import Kind, Metric, Slo
 
 # A batch below this part of the aim was not as large as the bound allows: that it kept it says nothing.
@@ -66,19 +66,19 @@ class Predictive:
         size' = (goal - fixed) / item'
 
     where item' is the forecast for the batch that will be admitted: by the level of the load, its trend and, where the
-    load comes back at regular intervals, its cycle (`penstock.control.forecast`). The goal is the target; for a bound
+    load comes back at regular intervals, its cycle (`penstock.model`). The goal is the target; for a bound
     on processing, so far below it that 19 batches in 20 keep it, or the share that a percentile names
-    (`penstock.control.margin`). Under a bound no batch grows once its fixed part is 5%
+    (`penstock.model.margin`). Under a bound no batch grows once its fixed part is 5%
     of its time: beyond that, latency grows and throughput does not. Where batches of one or two items would be called
     for, or take longer than the objective whatever their size, they have as many items as cost hardly any time
-    (`penstock.control.floor`). A size is at most four times the largest of the last 32 batches, unless the load is back
+    (`penstock.model.floor`). A size is at most four times the largest of the last 32 batches, unless the load is back
     at a level that is known.
 
     A throughput is solved for in the same model, without trends and cycles.
 
     Samples may come late: how late is seen from which decision a batch obeyed, and the forecast reaches as far ahead.
-    Batches may overlap in a pipeline: asked as each is admitted (`admit`), it sizes the batch for what is on its way
-    (`penstock.control.forecast.pipeline`).
+    Batches may overlap in a pipeline: asked as each is admitted (`decide_at_admission`), it sizes the batch for
+    what is on its way (`penstock.model.pipeline`).
 
     `changes` (that start the level anew), `recall` (of levels known from before, so that a spike that has passed costs
     one batch), `trends` and `cycles` can be switched off, to see what each is worth.
@@ -89,9 +89,9 @@ class Predictive:
     >>> controller = Predictive(slo, size=100)
     >>> for size, latency_s in ((100, 0.3), (332, 0.532), (767, 0.967)):
     ...     controller.decide(BatchSample(batch_id=0, size=size, items=size, processing_s=latency_s)).reason
-    'latency 300 ms; 0 s + 3 ms an item: +232% to 332'
-    'latency 532 ms; 200 ms + 1 ms an item: +131% to 767'
-    'latency 967 ms; 200 ms + 1 ms an item: +1.4% to 778'
+    'size 332 (+232%): the last batch took 300 ms, the aim is 1 s; a batch takes 0 s + 3 ms an item'
+    'size 767 (+131%): the last batch took 532 ms, the aim is 1 s; a batch takes 200 ms + 1 ms an item'
+    'size 778 (+1.4%): the last batch took 967 ms, the aim is 1 s; a batch takes 200 ms + 1 ms an item'
     """
 
     live_defaults: ClassVar[Mapping[str, object]] = {}
@@ -182,13 +182,14 @@ class Predictive:
         if self.cycles and not rate:
             self._learn_cycles(sample.size, max(took - fixed, _LEAST_SHARE * took), fixed)
         before = self._before = self._size
+        goal = self.slo.aim
         if rate:
             planned, why = self._for_rate(sample, value, self._overhead)
         else:
-            planned, why = self._for_latency(fixed)
+            planned, goal, why = self._for_latency(fixed)
             self._see_reach(sample, fixed, planned)
             if self._floor is not None and self._floor.size > planned:
-                because = "to see whether more take longer" if self._floor.trying else "as fewer take about as long"
+                because = "more may take as long" if self._floor.trying else "fewer take about as long"
                 planned, why = self._floor.size, f"{why}, {because}"
         # The largest of all is looked for only where it matters.
         if planned > max(before, _GROWTH * sample.size) and news is not News.RETURNED:
@@ -197,12 +198,13 @@ class Predictive:
         self._decided.append(self._size)
         if len(self._decided) > _MOST_LAG:
             del self._decided[0]
-        believed = f"{shown(fixed)} + {shown(self._level.item)} an item"
+        aimed = f"the aim is {self.slo.format_value(float(f'{goal:.3g}'))}"
         changes = f"{news}; " if news and len(self._decided) > _FIRST else ""
-        measured = f"{measure_name(self.slo)} {self.slo.format_value(value)}"
-        return Decision(self._size, f"{measured}; {changes}{believed}{why}: {format_change(before, self._size)}")
+        believed = f"{changes}a batch takes {shown(fixed)} + {shown(self._level.item)} an item{why}"
+        reason = f"{format_change(before, self._size)}: {measured(self.slo, value)}, {aimed}; {believed}"
+        return Decision(self._size, reason)
 
-    def admit(self, at_s: float, waiting: float, idle: bool) -> Decision | None:
+    def decide_at_admission(self, at_s: float, waiting: float, idle: bool) -> Decision | None:
         """The size of a batch that is admitted now, while others are on their way; None where it is the last one's.
 
         To be asked for every batch of a pipeline in which batches overlap, and for none elsewhere.
@@ -220,11 +222,11 @@ class Predictive:
         # Others on their way have the rest of it: a whole number.
         self._size = clamp(float(round(planned)))
         pipeline.add(at_s, min(self._size, waiting))
-        believed = f"{shown(pipeline.overhead.fixed)} + {shown(pipeline.lines.item(0.0))} an item in the slowest stage"
+        takes = f"{shown(pipeline.overhead.fixed)} + {shown(pipeline.lines.item(0.0))} an item in the slowest stage"
         period = pipeline.period
         cycle = "" if period is None else f", in a cycle of {format_size(period)} items"
-        self._believed = f"{believed}{cycle}"
-        return Decision(self._size, f"{self._believed}: {format_change(before, self._size)}")
+        self._believed = f"a batch takes {takes}{cycle}"
+        return Decision(self._size, f"{format_change(before, self._size)}: {self._believed}")
 
     def _leave(self, pipeline: Pipeline, sample: BatchSample) -> None:
         """A batch has left the pipeline, whether it teaches anything else or not."""
@@ -236,12 +238,13 @@ class Predictive:
 
     def _in_pipeline(self, pipeline: Pipeline, sample: BatchSample, value: float) -> Decision:
         """Sizes are decided at admission; until enough is known for that, a batch that was too long calls for less."""
-        measured = f"{measure_name(self.slo)} {self.slo.format_value(value)}"
+        found = measured(self.slo, value)
         if pipeline.started or value <= self.slo.high:
-            return Decision(self._size, f"{measured}; {self._believed}: {format_size(self._size)} was the last size")
+            return Decision(self._size, f"size {format_size(self._size)}, the last admitted: {found}; {self._believed}")
         before = self._size
         self._size = clamp(min(before, sample.size * self.slo.aim / value))
-        return Decision(self._size, f"{measured}; of the first batches: {format_change(before, self._size)}")
+        too_long = f"{found}, over {self.slo.format_value(self.slo.high)}, and is one of the first"
+        return Decision(self._size, f"{format_change(before, self._size)}: {too_long}")
 
     def _goal_and_most(self, pipeline: Pipeline) -> tuple[float, float]:
         """The latency of a batch in a pipeline, and a size beyond which it gains nothing."""
@@ -289,11 +292,12 @@ class Predictive:
             # What is too slow is not mended by smaller batches.
             return max(planned, self._size) if value < self.slo.aim else planned, ""
         if overhead.varied >= _FIRST:
-            return self._size, ", whatever the size"
+            return self._size, ", and no size changes the throughput"
         proportion = sample.size * self.slo.aim / value
         return (max if value < self.slo.aim else min)(proportion, self._size), ""
 
-    def _for_latency(self, fixed: float) -> tuple[float, str]:
+    def _for_latency(self, fixed: float) -> tuple[float, float, str]:
+        """The size for the goal, the goal itself, and what else led to it."""
         goal = self.slo.aim
         # Of sizes that are off by chance the larger ones have the more items. With a normal error of the logarithm,
         # the middle item is in a batch that is off by its variance.
@@ -311,7 +315,7 @@ class Predictive:
         planned = max(solved * math.exp(-care), _LEAST_SIZE)
         why = ""
         if abs(self._level.slope) * self._lag > _WORTH_SAYING:
-            why = f", moving by {math.expm1(self._level.slope):+.0%} a batch"
+            why = f", which moves by {math.expm1(self._level.slope):+.0%} a batch"
         foreseen, period = self._foreseen(goal, fixed, planned)
         if foreseen is not None:
             planned, why = foreseen, f", in a cycle of {format_size(period)} items"
@@ -322,8 +326,8 @@ class Predictive:
             most = self._overhead.most(self._level.item, self._level.noise)
             enough = max(most * (1 / _ENOUGH - 1), self._size)
             if planned > enough:
-                return enough, f"{why}, more gains no throughput"
-        return planned, why
+                return enough, goal, f"{why}, more gains no throughput"
+        return planned, goal, why
 
     def _learn_cycles(self, size: float, work: float, fixed: float) -> None:
         self._cycle.learn(size, work, fixed, self._level.error, self._level.noise)

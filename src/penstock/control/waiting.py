@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from penstock.control.prediction import Prediction
 from penstock.control.protocol import Controller
-from penstock.control.reading import shown
-from penstock.control.size import format_size
+from penstock.control.sample_value import shown
 from penstock.control.wrappers import Wrapper
 from penstock.errors import BadInputError
+from penstock.model.linear_cost import LinearCost
 from penstock.sample import BatchSample, Decision
+from penstock.size import format_size
 from penstock.slo import Kind, Metric, Slo
 
 DEFAULT_PAYS = 0.05
@@ -22,7 +22,7 @@ _BEHIND = 0.5
 class Waiting(Wrapper):
     r"""Holds a batch back while more items make it cheaper and the end-to-end bound allows it.
 
-    With processing = fixed + each n and a margin as learned by `Prediction`, w the wait of the oldest item and n what
+    With processing = fixed + each n and a margin as learned by `LinearCost`, w the wait of the oldest item and n what
     is queued, a batch starts when either
 
         w + (1 + margin) (fixed + each n) >= aim
@@ -57,7 +57,7 @@ class Waiting(Wrapper):
             raise BadInputError("pays", pays, "not a share of a batch's time", "write e.g. 5%")
         self.slo = slo
         self.pays = pays
-        self._prediction = Prediction()
+        self._cost = LinearCost()
         self._behind = False
         self._max_wait_s: float | None = None
         self._item_s = 0.0
@@ -67,7 +67,7 @@ class Waiting(Wrapper):
         if not sample.usable:
             return self._terms(self.inner.decide(sample))
         wait_s, took_s = sample.wait_s, sample.processing_s
-        self._prediction.learn(sample.size, took_s, self._late_s(sample))
+        self._cost.learn(sample.size, took_s, self._late_s(sample))
         # A rest that the next batch takes with ease is no backlog.
         self._behind = sample.backlog is not None and sample.backlog > _BEHIND * sample.size
         if self._max_wait_s is None or self._behind or wait_s is None or wait_s <= took_s:
@@ -84,13 +84,13 @@ class Waiting(Wrapper):
         return decision
 
     def _wait(self, decision: Decision) -> Decision:
-        if not self._prediction.known:
+        if not self._cost.known:
             return decision
         if self._behind:
             return replace(decision, reason=f"{decision.reason}; does not wait: there is a backlog")
-        line, margin = self._prediction.line, self._prediction.margin
+        line, margin = self._cost.line, self._cost.margin
         enough = decision.size
-        if self._prediction.shaped:
+        if self._cost.shaped:
             enough = min(line.fixed_s / line.per_item_s * (1 / self.pays - 1), enough)
         max_wait_s = self.slo.aim - (1 + margin) * line.fixed_s
         item_s = (1 + margin) * line.per_item_s

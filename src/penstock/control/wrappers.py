@@ -11,10 +11,10 @@ from abc import ABC, abstractmethod
 from dataclasses import replace
 
 from penstock.control.protocol import Controller, asked_at_admission, news_of
-from penstock.control.reading import keep, usable_value
-from penstock.control.size import LARGEST, SMALLEST, check_size, clamp, format_size
+from penstock.control.sample_value import keep, overruled, usable_value
 from penstock.errors import BadInputError
 from penstock.sample import BatchSample, Decision
+from penstock.size import LARGEST, SMALLEST, check_size, clamp, format_change, format_size
 from penstock.slo import Slo
 from penstock.units import parse_count, parse_percent
 
@@ -47,12 +47,14 @@ class Wrapper:
         """What the inner controller has to tell the user, if it ever does."""
         return news_of(self.inner)
 
-    def _correct(self, decision: Decision, size: float, why: str) -> Decision:
+    def _correct(self, decision: Decision, size: float, before: float, why: str) -> Decision:
+        """The decision with another size, where one was in force before it."""
         if size == decision.size:
             return decision
         self.inner.size = size
         least = None if decision.min_size is None else min(decision.min_size, size)
-        return replace(decision, size=size, min_size=least, reason=f"{decision.reason}; {why} {format_size(size)}")
+        reason = overruled(format_change(before, size), why, decision.reason)
+        return replace(decision, size=size, min_size=least, reason=reason)
 
 
 class Correcting(Wrapper, ABC):
@@ -67,7 +69,7 @@ class Correcting(Wrapper, ABC):
         before = self.size
         return self._corrected(self.inner.decide(sample), before)
 
-    def admit(self, at_s: float, waiting: float, idle: bool) -> Decision | None:
+    def decide_at_admission(self, at_s: float, waiting: float, idle: bool) -> Decision | None:
         """The inner answer as a batch is admitted, corrected; None where there is none."""
         ask, before = asked_at_admission(self.inner), self.size
         decision = None if ask is None else ask(at_s, waiting, idle)
@@ -86,8 +88,8 @@ class Sampled(Wrapper):
     >>> controller = Sampled(Faf(slo, size=100), slo, k=2)
     >>> for latency_s in (0.9, 0.5):
     ...     controller.decide(BatchSample(batch_id=0, size=100, items=100, processing_s=latency_s)).reason
-    'sample 1 of 2: size stays at 100'
-    'mean of 2: latency 700 ms is under 900 ms: +10% to 110'
+    'size stays at 100: sample 1 of 2'
+    'size 110 (+10%): the last batch took 700 ms, under 900 ms; that is the mean of 2 batches'
     """
 
     def __init__(self, inner: Controller, slo: Slo, k: int) -> None:
@@ -112,7 +114,7 @@ class Sampled(Wrapper):
         else:
             self._wait_s += sample.wait_s
         if self._count < self.k:
-            return Decision(self.size, f"sample {self._count} of {self.k}: size stays at {format_size(self.size)}")
+            return Decision(self.size, f"size stays at {format_size(self.size)}: sample {self._count} of {self.k}")
         mean = replace(
             sample,
             size=self._size / self.k,
@@ -122,7 +124,7 @@ class Sampled(Wrapper):
         )
         self._start_over()
         decision = self.inner.decide(mean)
-        return replace(decision, reason=f"mean of {self.k}: {decision.reason}")
+        return replace(decision, reason=f"{decision.reason}; that is the mean of {self.k} batches")
 
     def _start_over(self) -> None:
         self._count = 0
@@ -143,8 +145,8 @@ class Filled(Wrapper):
     >>> from penstock.control.faf import Faf
     >>> slo = Slo.parse("1 s ± 10%")
     >>> controller = Filled(Faf(slo, size=100), slo)
-    >>> controller.decide(BatchSample(batch_id=0, size=30, items=30, processing_s=0.3, backlog=0)).reason
-    'latency 300 ms is under 900 ms: +10% to 110; but the batch took all there was: stays at 100'
+    >>> print(controller.decide(BatchSample(batch_id=0, size=30, items=30, processing_s=0.3, backlog=0)).reason)
+    size stays at 100: it took all there was; instead of size 110 (+10%): the last batch took 300 ms, under 900 ms
     """
 
     def __init__(self, inner: Controller, slo: Slo) -> None:
@@ -162,13 +164,13 @@ class Filled(Wrapper):
         self._misses = self._misses + 1 if value > self.slo.high else 0
         if not took_all(sample, before) or (decision.size < before and self._too_long(value)):
             return decision
-        return self._correct(decision, before, "but the batch took all there was: stays at")
+        return self._correct(decision, before, before, "it took all there was")
 
     def _too_long(self, value: float) -> bool:
         """Whether the batch was longer than a stall explains."""
         return value > _STALL * self.slo.high or self._misses >= _IN_A_ROW
 
-    def admit(self, at_s: float, waiting: float, idle: bool) -> Decision | None:
+    def decide_at_admission(self, at_s: float, waiting: float, idle: bool) -> Decision | None:
         """The inner answer as a batch is admitted: there it is known how much waits."""
         ask = asked_at_admission(self.inner)
         return None if ask is None else ask(at_s, waiting, idle)
@@ -195,7 +197,7 @@ class Bounded(Correcting):
     >>> from penstock.control.faf import Faf
     >>> controller = Bounded(Faf(Slo.parse("1 s ± 10%"), size=100), max_size=105)
     >>> controller.decide(BatchSample(batch_id=0, size=100, items=100, processing_s=0.5)).reason
-    'latency 500 ms is under 900 ms: +10% to 110; held at the maximum of 105'
+    'size 105 (+5%): the maximum; instead of size 110 (+10%): the last batch took 500 ms, under 900 ms'
     """
 
     def __init__(self, inner: Controller, min_size: float = SMALLEST, max_size: float = LARGEST) -> None:
@@ -219,7 +221,7 @@ class Bounded(Correcting):
     def _corrected(self, decision: Decision, before: float) -> Decision:
         side = "maximum" if decision.size > self.max_size else "minimum"
         within = clamp(decision.size, self.min_size, self.max_size)
-        return self._correct(decision, within, f"held at the {side} of")
+        return self._correct(decision, within, before, f"the {side}")
 
 
 class Slewed(Correcting):
@@ -228,7 +230,7 @@ class Slewed(Correcting):
     >>> from penstock.control.faf import Faf
     >>> controller = Slewed(Faf(Slo.parse("1 s ± 10%"), size=10, step=50), factor="100%")
     >>> controller.decide(BatchSample(batch_id=0, size=10, items=10, processing_s=0.5)).reason
-    'latency 500 ms is under 900 ms: +500% to 60; slowed to 20'
+    'size 20 (+100%): slowed; instead of size 60 (+500%): the last batch took 500 ms, under 900 ms'
     """
 
     def __init__(self, inner: Controller, factor: float | str) -> None:
@@ -244,4 +246,4 @@ class Slewed(Correcting):
 
     def _corrected(self, decision: Decision, before: float) -> Decision:
         near = clamp(decision.size, before / self.factor, before * self.factor)
-        return self._correct(decision, near, "slowed to")
+        return self._correct(decision, near, before, "slowed")

@@ -21,8 +21,8 @@ from penstock.control.mbaf import multiplier_up
 from penstock.control.pbaf import fraction_down, fraction_up
 from penstock.control.pid import position
 from penstock.control.pmbaf import fine_or_fast_down, fine_or_fast_up
-from penstock.control.size import LARGEST, SMALLEST
 from penstock.control.step import stepped_down, stepped_up
+from penstock.size import LARGEST, SMALLEST
 
 FIXED, FAF, PBAF, MBAF, PMBAF, PID, ORACLE, CAUSAL = range(8)
 

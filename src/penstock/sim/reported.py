@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from penstock.control.size import check_size, clamp, format_change
 from penstock.sample import BatchSample, Decision
 from penstock.sim.plant import Plant
 from penstock.sim.thesis import latency_of_service
+from penstock.size import check_size, clamp, format_change
 from penstock.slo import Metric, Slo
 
 REPORTED = "oracle-reported"
@@ -44,4 +44,4 @@ class ReportedOracle:
         service_s = (self.slo.aim - waited_s) / (self._stays * noise**self._memory)
         each_s = max(plant.an_item_s + plant.volume_s * cost**plant.power, _LEAST_S)
         self.size = clamp(max((service_s - plant.a_batch_s - plant.depth_s * cost) / each_s, 1.0))
-        return Decision(self.size, f"items of {cost:g}: {format_change(before, self.size)}")
+        return Decision(self.size, f"{format_change(before, self.size)}: items of cost {cost:g}")

@@ -2,29 +2,29 @@
 
 from __future__ import annotations
 
-import os
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from platformdirs import user_state_path
 from pyspark import SparkContext
 from pyspark.sql.streaming.query import StreamingQuery
 
 from penstock.control import registry
-from penstock.control.coerce import to_count
-from penstock.control.guard import LagGuard
-from penstock.control.size import LARGEST
+from penstock.control.lag_guard import LagGuard
+from penstock.control.loop import PATIENCE_BATCHES, Loop
+from penstock.control.settings import to_count
 from penstock.errors import BadInputError, UnsupportedError
 from penstock.journal import Journal, last_size
-from penstock.loop import PATIENCE_BATCHES, Loop
+from penstock.size import LARGEST
 from penstock.slo import Slo
+from penstock.spark.arguments import check_query, slo_of, whole
 from penstock.spark.gates import SourceGate, gate_for
 from penstock.spark.handle import Handle
-from penstock.spark.inputs import check_query, slo_of, whole
-from penstock.spark.jvm import LiveQuery
-from penstock.spark.monitor import Monitor
-from penstock.spark.sampler import Sampler
+from penstock.spark.jvm.bridge import LiveQuery
+from penstock.spark.observe.monitor import Monitor
+from penstock.spark.observe.sampler import Sampler
 from penstock.units import parse_duration_s
 
 WARM_UP_BATCHES = 2
@@ -180,8 +180,7 @@ def _size_in_force(live: LiveQuery, gate: SourceGate) -> float:
 
 
 def _default_journal(live: LiveQuery) -> Path:
-    state = os.environ.get("XDG_STATE_HOME") or str(Path.home() / ".local" / "state")
-    folder = Path(state) / "penstock"
+    folder = user_state_path("penstock")
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:

@@ -15,15 +15,15 @@ from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from penstock.control import registry
-from penstock.control.guard import LagGuard
+from penstock.control.lag_guard import LagGuard
+from penstock.control.loop import PATIENCE_BATCHES
 from penstock.errors import BadInputError, PenstockError, UnsupportedError
-from penstock.loop import PATIENCE_BATCHES
 from penstock.slo import Slo
+from penstock.spark.arguments import check_session, slo_of, whole
 from penstock.spark.attach import attach, check_counts, lag_of
 from penstock.spark.gates import check_unit
 from penstock.spark.handle import Handle
-from penstock.spark.inputs import check_session, slo_of, whole
-from penstock.spark.monitor import Monitor
+from penstock.spark.observe.monitor import Monitor
 from penstock.spark.reader import FIRST_FILES, FIRST_ROWS
 
 log = logging.getLogger("penstock")

@@ -13,19 +13,19 @@ from typing import Any
 
 from pyspark.sql.streaming.query import StreamingQuery
 
+from penstock.control.loop import Gate, Loop
 from penstock.errors import LimitsReturnedError, PenstockError, UnsupportedError
 from penstock.journal import Journal, Recording, read
-from penstock.loop import Gate, Loop
-from penstock.metrics import summarise
 from penstock.sample import BatchSample, Decision
+from penstock.score import summarise
 from penstock.slo import Slo
 from penstock.spark.faults import cause, hint
 from penstock.spark.gates import KafkaBytesGate, KafkaGate, SourceGate, SplitGate, WorkloadGate, gates_of
-from penstock.spark.gates.kafka_bytes import NOMINAL_BYTES
-from penstock.spark.jvm import LiveQuery
-from penstock.spark.monitor import Monitor
-from penstock.spark.progress import Progress, parse_job_end, parse_progress
-from penstock.spark.sampler import Sampler
+from penstock.spark.gates.kafka.bytes import NOMINAL_BYTES
+from penstock.spark.jvm.bridge import LiveQuery
+from penstock.spark.observe.monitor import Monitor
+from penstock.spark.observe.report import BatchProgress, parse_job_end, parse_progress
+from penstock.spark.observe.sampler import Sampler
 from penstock.units import format_duration
 
 log = logging.getLogger("penstock")
@@ -257,7 +257,7 @@ class Handle:
             "query-failed", error=error[:2000], cause=cause(error), **({} if advice is None else {"hint": advice})
         )
 
-    def _progress(self, progress: Progress, began_s: float) -> None:
+    def _progress(self, progress: BatchProgress, began_s: float) -> None:
         sample = self._sampler.progressed(progress)
         self._observe(sample, began_s)
         if sample is None:
@@ -357,7 +357,7 @@ class Handle:
                 "grows: the machine is idle while data waits; write .trigger(processingTime='0 seconds') instead",
             )
 
-    def _warn_of_partitions(self, progress: Progress) -> None:
+    def _warn_of_partitions(self, progress: BatchProgress) -> None:
         partitions = progress.state_partitions or 0
         if partitions >= _MANY_PARTITIONS * self._live.cores and 0 < progress.items < _FEW_ROWS * partitions:
             self._say_once(

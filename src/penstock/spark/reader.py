@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, TypeVar
 
 from penstock.errors import UnsupportedError
-from penstock.spark.inputs import java_reader, whole
+from penstock.spark.arguments import java_reader, whole
 
 FIRST_FILES = 1
 FIRST_ROWS = 1000

@@ -17,14 +17,15 @@ import copy
 import gc
 import math
 import random
+import re
 import tracemalloc
 from collections.abc import Callable, Iterable, Iterator
 
 from penstock.control.protocol import Controller
 from penstock.control.registry import create, names, parse_spec
-from penstock.control.size import LARGEST, SMALLEST
 from penstock.control.wrappers import Bounded
 from penstock.sample import BatchSample, Decision, Status, longest_wait_s
+from penstock.size import LARGEST, SMALLEST
 from penstock.slo import Slo
 from penstock.testing.fakes import LinearPlant, closed_loop, sample_of
 
@@ -40,6 +41,7 @@ _START = 1000.0
 # Far less than one float a sample over the stretch that is measured, far more than what caches may take.
 _LEAK_BYTES = 16_384
 _LEAK_SAMPLES = 3_000
+_NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?")
 
 
 class ContractError(AssertionError):
@@ -77,6 +79,7 @@ def contract_checks() -> list[Check]:
         repeats_itself,
         copies_are_independent,
         every_reason_is_one_line_of_text,
+        every_reason_starts_with_what_was_decided,
         memory_does_not_grow,
         steers_the_right_way_for_every_objective,
         holds_no_batch_past_a_bound,
@@ -183,6 +186,21 @@ def every_reason_is_one_line_of_text(make: Factory) -> None:
             reason: object = _decide(controller, sample).reason
             one_line = isinstance(reason, str) and reason.strip() and "\n" not in reason and len(reason) <= 300
             _require(bool(one_line), f"no reason in one line of text: {reason!r}")
+
+
+def every_reason_starts_with_what_was_decided(make: Factory) -> None:
+    """The size comes before the first colon, to 1% or better, or "no limit"; why it was decided comes after it."""
+    for slo in OBJECTIVES:
+        controller = make(slo, _START)
+        samples = [*random_samples(slo, 50), sample_of(slo, slo.aim), sample_of(slo, slo.aim, status=Status.EMPTY)]
+        for sample in samples:
+            decision = _decide(controller, sample)
+            decided, _, why = decision.reason.partition(": ")
+            numbers = [float(number.replace(",", "")) for number in _NUMBER.findall(decided)]
+            named = any(math.isclose(number, decision.size, rel_tol=0.01) for number in numbers)
+            unlimited = decision.size >= LARGEST and "no limit" in decided
+            _require(bool(why), f"no 'what was decided: why' in {decision.reason!r}")
+            _require(named or unlimited, f"decided {decision.size:g}, but the reason starts with {decided!r}")
 
 
 def memory_does_not_grow(make: Factory) -> None:

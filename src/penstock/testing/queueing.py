@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from penstock.control.protocol import Controller
-from penstock.sample import BatchSample, Decision, longest_wait_s
+from penstock.control.sample_value import begin
+from penstock.sample import BatchSample, longest_wait_s
 from penstock.testing.fakes import LinearPlant
 
 POLL_S = 0.01
@@ -27,7 +28,7 @@ def queue_loop(
     >>> [(batch.items, batch.wait_s, batch.backlog) for batch in batches]
     [(1, 0.0, 0.0), (2, 0.4, 0.0), (1, 0.0, 0.0)]
     """
-    decision = Decision(controller.size, "first size")
+    decision = begin(controller.size)
     batches: list[BatchSample] = []
     at, now_s, total = 0, starts_s, len(arrivals_s)
     while at < total:

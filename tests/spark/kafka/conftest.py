@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from penstock.bench.kafka import jars
-from penstock.bench.kafka.broker import Broker
 from penstock.errors import PenstockError
+from penstock.testing.kafka import jars
+from penstock.testing.kafka.broker import Broker
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

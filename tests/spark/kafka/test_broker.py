@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from penstock.bench.kafka.broker import LOOPBACK, Broker, BrokerError
-from penstock.bench.kafka.produce import Producer, fill
 from penstock.patterns import parse_arrivals
+from penstock.testing.kafka.broker import LOOPBACK, Broker, BrokerError
+from penstock.testing.kafka.produce import Producer, fill
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -86,7 +86,7 @@ def test_a_missing_topic_and_a_known_one_are_refused(broker: Broker, topic: Any)
 
 
 _CHILD = """
-from penstock.bench.kafka.broker import Broker
+from penstock.testing.kafka.broker import Broker
 broker = Broker().start()
 print(broker.bootstrap, broker.folder, flush=True)
 input()

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from penstock.bench.kafka.broker import Broker, client
-from penstock.bench.kafka.produce import Producer, fill
 from penstock.patterns import parse_arrivals
 from penstock.spark.attach import attach
 from penstock.spark.gates import KafkaBytesGate, KafkaGate
 from penstock.spark.reader import gated
+from penstock.testing.kafka.broker import Broker, client
+from penstock.testing.kafka.produce import Producer, fill
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

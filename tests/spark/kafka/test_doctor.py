@@ -4,12 +4,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from penstock.bench.doctor import Check, healthy
-from penstock.bench.kafka import visit as visit_module
-from penstock.bench.kafka.broker import Broker, free_ports
-from penstock.bench.kafka.produce import fill
-from penstock.bench.kafka.trial import trial
-from penstock.bench.kafka.visit import visit
+from penstock.bench.doctor import kafka_visit as visit_module
+from penstock.bench.doctor.kafka_trial import trial
+from penstock.bench.doctor.kafka_visit import visit
+from penstock.bench.doctor.machine import Check, healthy
+from penstock.testing.kafka.broker import Broker, free_ports
+from penstock.testing.kafka.produce import fill
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -9,15 +9,15 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from penstock.bench.kafka import jars
-from penstock.bench.kafka.produce import fill
 from penstock.errors import PenstockError
 from penstock.journal import read
+from penstock.testing.kafka import jars
+from penstock.testing.kafka.produce import fill
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from penstock.bench.kafka.broker import Broker
+    from penstock.testing.kafka.broker import Broker
 
 EXAMPLE = Path(__file__).parents[3] / "examples" / "kafka_slo.py"
 RECORDS = 3000

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 import pytest
 from py4j.protocol import Py4JJavaError
 
-from penstock.bench.kafka.produce import Producer, fill
 from penstock.control import registry
 from penstock.errors import UnsupportedError
 from penstock.patterns import parse_arrivals
@@ -18,11 +17,12 @@ from penstock.sample import BatchSample, Decision
 from penstock.slo import Slo
 from penstock.spark.attach import attach
 from penstock.spark.reader import gated
+from penstock.testing.kafka.produce import Producer, fill
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from penstock.bench.kafka.broker import Broker
+    from penstock.testing.kafka.broker import Broker
 
 
 class Steps:

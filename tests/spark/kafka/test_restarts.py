@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import penstock
-from penstock.bench.kafka.produce import fill
 from penstock.errors import BadInputError, UnsupportedError
 from penstock.spark.attach import attach
+from penstock.testing.kafka.produce import fill
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from penstock.bench.kafka.broker import Broker
+    from penstock.testing.kafka.broker import Broker
 
 PATIENT = {"kafka.default.api.timeout.ms": 5000, "kafka.request.timeout.ms": 4000}
 

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from penstock.bench.report import page as page_module
-from penstock.bench.report.write import write_report
 from penstock.journal import Journal
+from penstock.report import page as page_module
+from penstock.report.write import write_report
 from penstock.sample import BatchSample, Decision, Status
 
 VOID = {"meta", "input", "br", "img"}

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from penstock.bench import comparison as comparisons
-from penstock.bench.report.write import write_report
 from penstock.errors import BadInputError
+from penstock.report.write import write_report
 from penstock.sample import BatchSample
+from penstock.score import comparison as comparisons
 
 pytest.importorskip("plotly")
 

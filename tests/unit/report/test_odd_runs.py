@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from penstock.bench.report.batches import batches_of, thinned
-from penstock.bench.report.write import write_report
 from penstock.journal import Journal, Recording, read
-from penstock.metrics import summarise
+from penstock.report.batches import batches_of, thinned
+from penstock.report.write import write_report
 from penstock.sample import BatchSample, Decision, Status
+from penstock.score import summarise
 from penstock.slo import Slo
 
 pytest.importorskip("plotly")

@@ -10,15 +10,15 @@ from typing import Any
 
 import pytest
 
-from penstock.bench.report import words
-from penstock.bench.report.batches import batches_of, owners_of
-from penstock.bench.report.run_charts import spread_chart
-from penstock.bench.report.run_data import load_run
-from penstock.bench.report.write import write_report
 from penstock.journal import Journal, Recording
 from penstock.journal.reader import DecisionRecord
-from penstock.metrics import summarise
+from penstock.report import words
+from penstock.report.batches import batches_of, owners_of
+from penstock.report.run.charts import spread_chart
+from penstock.report.run.data import load_run
+from penstock.report.write import write_report
 from penstock.sample import BatchSample, Decision
+from penstock.score import summarise
 from penstock.slo import Slo
 
 pytest.importorskip("plotly")
@@ -58,9 +58,7 @@ def test_charts_draw_every_batch_once_hits_and_misses_apart_in_colour_and_shape(
 
 def test_pointing_at_a_batch_shows_all_about_it_and_its_decision(page: Any) -> None:
     miss = next(trace for trace in page.points("trace") if trace.get("name") == "miss")
-    assert miss["text"] == [
-        "batch 3: 1.5 s, miss<br>size 100<br>load 13, low<br>decided: 120, because within the band 3"
-    ]
+    assert miss["text"] == ["batch 3: 1.5 s, miss<br>size 100<br>load 13, low<br>decided: within the band 3"]
 
 
 def test_a_batch_above_the_axis_stands_at_its_own_height_in_the_full_view(page: Any) -> None:

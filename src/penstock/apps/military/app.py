@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from penstock.apps.digest import digest_of_directory
 from penstock.apps.military import reference, sizes
-from penstock.apps.military.digest import digest_of_directory
 from penstock.apps.military.items import ITEM_DDL, items
 from penstock.apps.military.stages import STAGES
-from penstock.apps.protocol import Progress, Stage
 from penstock.patterns.arrivals import parse_arrivals
 from penstock.patterns.grammar import parse
+from penstock.progress import Progress
+from penstock.stages.stage import Stage, run_stages
 from penstock.workloads.workload import Workload
 
 if TYPE_CHECKING:
@@ -96,16 +97,8 @@ class MilitaryServer:
         return digest
 
 
-def run_stages(stages: Sequence[Stage], batches: Iterable[Any]) -> Iterator[Any]:
-    """Each record batch through all stages, in one Python worker: what `mapInArrow` runs."""
-    for batch in batches:
-        for stage in stages:
-            batch = stage.run(batch)
-        yield batch
-
-
 def _compile() -> None:
-    from penstock.apps.military.columns import record_batch
+    from penstock.stages.arrow import record_batch
 
     for _ in run_stages(STAGES, [record_batch(items(np.arange(1), np.ones(1), seed=0))]):
         pass

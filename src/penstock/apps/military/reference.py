@@ -17,12 +17,13 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
+from platformdirs import user_cache_path
 
+from penstock.apps.digest import Digest
 from penstock.apps.military import sizes
-from penstock.apps.military.digest import Digest
 from penstock.apps.military.stages import STAGES
-from penstock.apps.protocol import Progress
 from penstock.errors import BadInputError
+from penstock.progress import Progress
 from penstock.workloads.workload import Workload
 
 COMMITTED = Path(__file__).with_name("digests.json")
@@ -36,7 +37,7 @@ _SAMPLE_SLICE_ITEMS = 128
 
 def slice_digest(workload: Workload, start: int, stop: int) -> Digest:
     """The digest of items start to stop - 1."""
-    from penstock.apps.military.columns import record_batch, vector
+    from penstock.stages.arrow import record_batch, vector
 
     batch = record_batch(workload.columns(start, stop))
     for stage in STAGES:
@@ -99,10 +100,9 @@ def _checked_items(workload: Workload) -> int:
 
 
 def _cached(size_class: str, seed: int, cost: str) -> Path:
-    home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     parts = (VERSION, key(size_class, seed, cost), sizes.layout(size_class).counts, sizes.LOW_COST, sizes.HIGH_COST)
     name = hashlib.sha256(repr(parts).encode()).hexdigest()[:24]
-    return home / "penstock" / "military" / f"{name}.digest"
+    return user_cache_path("penstock") / "military" / f"{name}.digest"
 
 
 def main(wanted: Sequence[str]) -> None:

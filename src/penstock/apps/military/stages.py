@@ -9,7 +9,7 @@ import numpy as np
 from penstock.apps.military.items import COORDINATES, UNITS
 from penstock.apps.military.terrain import terrain
 from penstock.apps.military.units import FEATURES, LIMITS, WANTED, WEIGHTS
-from penstock.apps.protocol import Stage
+from penstock.stages.stage import Stage
 
 # Numba and pyarrow are imported at use: listing the applications needs neither.
 
@@ -20,50 +20,49 @@ RESULT_DDL = "id bigint, places binary, valid boolean, hash bigint"
 
 def explored(batch: Any) -> Any:
     """Stage B: adds the features of every coordinate."""
-    from penstock.apps.military import columns, kernels
-    from penstock.spark.arrow import packed
+    from penstock.apps.military import kernels
+    from penstock.stages import arrow
 
-    coordinates = columns.matrix(batch, "coordinates", np.int32, COORDINATES)
+    coordinates = arrow.matrix(batch, "coordinates", np.int32, COORDINATES)
     features = np.empty((len(coordinates), COORDINATES, len(FEATURES)), dtype=np.int32)
-    kernels.explore(terrain(), columns.vector(batch, "width"), coordinates, features)
+    kernels.explore(terrain(), arrow.vector(batch, "width"), coordinates, features)
     rows = features.reshape(len(features), COORDINATES * len(FEATURES))
-    return batch.drop_columns(["width"]).append_column("features", packed(rows))
+    return batch.drop_columns(["width"]).append_column("features", arrow.packed(rows))
 
 
 def chosen(batch: Any) -> Any:
     """Stage C: adds the index of the best coordinate for every unit."""
-    from penstock.apps.military import columns, kernels
-    from penstock.spark.arrow import packed
+    from penstock.apps.military import kernels
+    from penstock.stages import arrow
 
-    features = columns.matrix(batch, "features", np.int32, COORDINATES * len(FEATURES))
-    units = columns.matrix(batch, "units", np.uint8, UNITS)
+    features = arrow.matrix(batch, "features", np.int32, COORDINATES * len(FEATURES))
+    units = arrow.matrix(batch, "units", np.uint8, UNITS)
     choices = np.empty((len(units), UNITS), dtype=np.uint8)
     kernels.choose(features.reshape(-1, COORDINATES, len(FEATURES)), units, WANTED, WEIGHTS, choices)
-    return batch.append_column("choices", packed(choices))
+    return batch.append_column("choices", arrow.packed(choices))
 
 
 def validated(batch: Any) -> Any:
     """Stage D: the place of every unit, whether the item is valid, and the hash of its result."""
-    from penstock.apps.military import columns, kernels
+    from penstock.apps.military import kernels
+    from penstock.stages import arrow
 
-    ids = columns.vector(batch, "id")
+    ids = arrow.vector(batch, "id")
     places = np.empty((len(ids), UNITS), dtype=np.int32)
     valid = np.empty(len(ids), dtype=np.bool_)
     hashes = np.empty(len(ids), dtype=np.uint64)
     kernels.validate(
         ids,
-        columns.matrix(batch, "coordinates", np.int32, COORDINATES),
-        columns.matrix(batch, "units", np.uint8, UNITS),
-        columns.matrix(batch, "features", np.int32, COORDINATES * len(FEATURES)).reshape(
-            -1, COORDINATES, len(FEATURES)
-        ),
-        columns.matrix(batch, "choices", np.uint8, UNITS),
+        arrow.matrix(batch, "coordinates", np.int32, COORDINATES),
+        arrow.matrix(batch, "units", np.uint8, UNITS),
+        arrow.matrix(batch, "features", np.int32, COORDINATES * len(FEATURES)).reshape(-1, COORDINATES, len(FEATURES)),
+        arrow.matrix(batch, "choices", np.uint8, UNITS),
         LIMITS,
         places,
         valid,
         hashes,
     )
-    return columns.record_batch({"id": ids, "places": places, "valid": valid, "hash": hashes.view(np.int64)})
+    return arrow.record_batch({"id": ids, "places": places, "valid": valid, "hash": hashes.view(np.int64)})
 
 
 EXPLORE = Stage("explore", EXPLORED_DDL, explored)

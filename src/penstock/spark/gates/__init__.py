@@ -2,8 +2,8 @@
 
 from penstock.spark.gates.choose import check_unit, gate_for, gates_of
 from penstock.spark.gates.files import FileGate
-from penstock.spark.gates.kafka import KafkaGate
-from penstock.spark.gates.kafka_bytes import KafkaBytesGate
+from penstock.spark.gates.kafka.bytes import KafkaBytesGate
+from penstock.spark.gates.kafka.rows import KafkaGate
 from penstock.spark.gates.protocol import SourceGate
 from penstock.spark.gates.split import SplitGate
 from penstock.spark.gates.workload import WorkloadGate

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+from penstock.control.loop import Gate
 from penstock.errors import BadInputError, UnsupportedError
-from penstock.loop import Gate
 from penstock.spark.gates.files import FileGate
-from penstock.spark.gates.kafka import KafkaGate
-from penstock.spark.gates.kafka_bytes import KafkaBytesGate
+from penstock.spark.gates.kafka.bytes import KafkaBytesGate
+from penstock.spark.gates.kafka.rows import KafkaGate
 from penstock.spark.gates.protocol import SourceGate
 from penstock.spark.gates.split import SplitGate
 from penstock.spark.gates.workload import WorkloadGate
-from penstock.spark.jvm import LiveQuery
-from penstock.spark.mailbox import Mailbox
+from penstock.spark.jvm.bridge import LiveQuery
+from penstock.spark.source.mailbox import Mailbox
 
 
 def gate_for(query: LiveQuery, unit: str | None = None) -> SourceGate:

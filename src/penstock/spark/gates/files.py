@@ -8,10 +8,10 @@ from typing import Any
 
 from penstock.errors import BadInputError, UnsupportedError
 from penstock.sample import Decision
-from penstock.spark.jvm import LiveQuery
-from penstock.spark.progress import SourceRange
+from penstock.spark.jvm.bridge import LiveQuery
+from penstock.spark.observe.report import SourceRange
+from penstock.spark.observe.sampler import Admitted
 from penstock.spark.reader import FIRST_FILES
-from penstock.spark.sampler import Admitted
 
 FIRST_BYTES = 1_000_000
 _MOST_BYTES = 2**63 - 1

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Protocol
 
 from penstock.sample import Decision
-from penstock.spark.progress import SourceRange
-from penstock.spark.sampler import Admitted
+from penstock.spark.observe.report import SourceRange
+from penstock.spark.observe.sampler import Admitted
 
 
 class SourceGate(Protocol):

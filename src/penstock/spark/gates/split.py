@@ -7,13 +7,13 @@ from collections import deque
 from collections.abc import Sequence
 from dataclasses import replace
 
-from penstock.control.size import clamp
 from penstock.errors import UnsupportedError
 from penstock.sample import BatchSample, Decision
-from penstock.spark.gates.costs import RowCosts
+from penstock.size import clamp
 from penstock.spark.gates.protocol import SourceGate
-from penstock.spark.progress import SourceRange
-from penstock.spark.sampler import Admitted
+from penstock.spark.gates.row_costs import RowCosts
+from penstock.spark.observe.report import SourceRange
+from penstock.spark.observe.sampler import Admitted
 
 # The part of the budget that is kept for sources with nothing in them, for when they fill.
 _KEPT = 0.05

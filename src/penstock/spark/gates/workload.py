@@ -9,11 +9,11 @@ from dataclasses import replace
 
 from penstock.errors import BadInputError
 from penstock.sample import Decision
-from penstock.spark.jvm import LiveQuery
-from penstock.spark.mailbox import Admission, Mailbox
-from penstock.spark.progress import SourceRange
+from penstock.spark.jvm.bridge import LiveQuery
+from penstock.spark.observe.report import SourceRange
+from penstock.spark.observe.sampler import Admitted
 from penstock.spark.reader import FIRST_ROWS
-from penstock.spark.sampler import Admitted
+from penstock.spark.source.mailbox import Admission, Mailbox
 
 
 class WorkloadGate:

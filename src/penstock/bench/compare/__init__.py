@@ -1,0 +1,1 @@
+"""Controllers against each other: on Spark, or in virtual time."""

@@ -1,0 +1,1 @@
+"""The demonstrations: a backlog drained three ways, and a band held two ways."""

@@ -1,0 +1,1 @@
+"""What a machine, its Kafka and the user's own broker have and lack for Penstock."""

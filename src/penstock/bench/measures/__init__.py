@@ -1,0 +1,1 @@
+"""`make bench`: what Penstock costs and gains on this machine."""

@@ -1,1 +1,0 @@
-"""What a learning controller believes about the load: the cost of a batch, of an item, and how it comes back."""

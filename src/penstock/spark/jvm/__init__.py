@@ -1,0 +1,1 @@
+"""The JVM's side: the bridge, and the Java classes that it compiles at run time."""

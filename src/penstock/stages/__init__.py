@@ -1,0 +1,1 @@
+"""Stages: pure functions on Arrow data; nothing here knows Spark."""
