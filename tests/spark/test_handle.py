@@ -485,6 +485,18 @@ def test_a_sampler_that_fails_is_told_once_and_after_patience_the_users_limit_is
     assert len(events(handle, "gave-up")) == (part == "progress")
 
 
+def test_a_fault_of_the_probe_is_told_once_and_blind_only_in_place_of_a_batch(tmp_path: Path):
+    handle = handle_of(tmp_path / "j.jsonl", *[5] * 40)
+    gate: Any = handle._loop.gate
+    for _ in range(25):
+        handle.on_event({"kind": "fault", "error": "java.lang.NullPointerException: a bug"})
+    assert not gate.restored
+    for _ in range(25):
+        handle.on_event({"kind": "fault", "error": "java.lang.NullPointerException: a bug", "run": "r"})
+    assert gate.restored
+    assert len(events(handle, "monitor-fault")) == 1
+
+
 def in_bytes(path: Path) -> tuple[Handle, list[int]]:
     """A handle of a Kafka source in bytes, 50,000 a batch, and the rows that were set."""
     rows: list[int] = []

@@ -163,7 +163,8 @@ class Handle:
                 self._failed(str(event["error"]))
             self._end("the query has stopped")
         elif kind == "fault":
-            self._loop.journal.event("monitor-fault", error=event.get("error"))
+            # One of a single run is told in place of the progress of a batch.
+            self._loop.fault("monitor", str(event.get("error")), blind="run" in event)
         elif kind == "resumed":
             silent_s = event["silent_ms"] / 1e3
             self._loop.renew(

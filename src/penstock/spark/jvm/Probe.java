@@ -310,7 +310,8 @@ public class Probe extends SparkListener {
         terminated((StreamingQueryListener.QueryTerminatedEvent) event);
       }
     } catch (Throwable fault) {
-      report(fault);
+      boolean progress = event instanceof StreamingQueryListener.QueryProgressEvent;
+      report(fault, progress ? ((StreamingQueryListener.QueryProgressEvent) event).progress().runId().toString() : null);
     }
   }
 
@@ -443,17 +444,16 @@ public class Probe extends SparkListener {
         planning = Engine.planningLock(execution);
         held = planning.tryLock(HOLD_MS, TimeUnit.MILLISECONDS);
         ready.countDown();
-        long now = System.nanoTime() / 1000000;
-        long until = now + MEET_MS;
-        long asksSince = now;
-        while (Engine.sourceCount(execution) == 0 && Engine.active(execution) && now < until) {
+        long metNs = System.nanoTime();
+        long freeNs = metNs;
+        while (Engine.sourceCount(execution) == 0 && Engine.active(execution)
+            && System.nanoTime() - metNs < MEET_MS * 1000000) {
           if (!planning.hasQueuedThread(Engine.thread(execution))) {
-            asksSince = now;
-          } else if (now - asksSince > HOLD_MS) {
+            freeNs = System.nanoTime();
+          } else if (System.nanoTime() - freeNs > HOLD_MS * 1000000) {
             break;
           }
           Thread.sleep(1);
-          now = System.nanoTime() / 1000000;
         }
         if (Engine.sourceCount(execution) > 0 && limit(execution) && !emit(started(queryId, runId, name))) {
           release(runId);
@@ -672,9 +672,17 @@ public class Probe extends SparkListener {
   }
 
   private void report(Throwable fault) {
+    report(fault, null);
+  }
+
+  /** A fault of ours; with a run where it cost the progress of one of its batches. */
+  private void report(Throwable fault, String runId) {
     try {
       Map map = new LinkedHashMap();
       map.put("kind", "fault");
+      if (runId != null) {
+        map.put("run", runId);
+      }
       map.put("error", String.valueOf(fault));
       emit(map);
     } catch (Throwable ignored) {
