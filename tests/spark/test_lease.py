@@ -15,6 +15,7 @@ import pytest
 
 from penstock.errors import LimitsReturnedError, UnsupportedError
 from penstock.journal import Journal
+from penstock.sample import Decision
 from penstock.spark import attach_all as attaching
 from penstock.spark.attach import attach
 from penstock.spark.attach_all import attach_all
@@ -271,6 +272,9 @@ def test_our_own_source_too_has_its_limit_back_where_nobody_polls(
     probe.go_on.clear()
     probe.setLease(SHORT_MS)
     until(lambda: 7000 in sizes(query))
+    with pytest.raises(LimitsReturnedError):
+        handle._loop.gate.apply(Decision(500, "on an event that waited"))
+    probe.setLease(round(LEASE_S * 1e3))
     probe.go_on.set()
     until(lambda: sizes(query)[-1] == 500)
     assert {500, 7000} <= set(sizes(query))
@@ -280,13 +284,14 @@ def test_our_own_source_too_has_its_limit_back_where_nobody_polls(
 def test_a_query_that_starts_while_nobody_polls_is_not_limited_and_is_taken_up_later(
     spark: SparkSession, incoming, incoming_too, start, until, sizes, probe: Paused
 ) -> None:
-    incoming.put(30)
+    incoming.put(300)
     with attach_all(spark, "1 s", "fixed") as attached:
         probe.go_on.clear()
-        probe.setLease(SHORT_MS)
         # One that starts before the lease is over is limited, but not for ever.
         query = start(incoming.load(spark.readStream))
-        until(lambda: sum(sizes(query)) == 30)
+        until(lambda: sizes(query))
+        probe.setLease(SHORT_MS)
+        until(lambda: sum(sizes(query)) == 300)
         assert sizes(query)[0] == 1
         assert max(sizes(query)) > 20
         incoming_too.put(30)

@@ -42,6 +42,9 @@ class LiveFake:
     def stopped(self) -> bool:
         return False
 
+    def set_file(self, path: str, text: str) -> None:
+        Path(path).write_text(text)
+
 
 def gate(mailbox: Mailbox, unit: str = "cost") -> WorkloadGate:
     return WorkloadGate(cast(Any, LiveFake()), mailbox, 0, None, unit)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
@@ -29,7 +30,8 @@ class SourceFake(FakeGate):
 def test_a_gate_tells_the_source_all_terms(tmp_path: Path) -> None:
     mailbox = Mailbox(tmp_path)
     mailbox.admit(Admission(partitions=3))
-    WorkloadGate(cast(Any, None), mailbox, 0, None).apply(DECISION)
+    query = SimpleNamespace(set_file=lambda path, text: Path(path).write_text(text))
+    WorkloadGate(cast(Any, query), mailbox, 0, None).apply(DECISION)
     assert mailbox.admission() == Admission(1000.0, 800.0, 2.0, partitions=3, item_s=0.001)
 
 

@@ -35,7 +35,8 @@ class WorkloadGate:
         """Tell the source, keeping the partitions that a slower loop may have set."""
         partitions = self.mailbox.admission().partitions
         terms = (decision.size, decision.min_size, decision.max_wait_s)
-        self.mailbox.admit(Admission(*terms, partitions, self.unit, decision.item_s))
+        # By the JVM, which knows whether the user's own limit has to stay.
+        self._query.set_file(*self.mailbox.as_file(Admission(*terms, partitions, self.unit, decision.item_s)))
 
     def restore(self) -> None:
         """Back to the user's `maxRowsPerTrigger`, or to everything that has arrived."""

@@ -62,6 +62,16 @@ public class Limits {
     return true;
   }
 
+  /** The same for a source that reads its limit from a file. */
+  public synchronized boolean setFile(String runId, String path, String text) throws Exception {
+    Debt debt = (Debt) debts.get(runId);
+    if (debt != null && debt.back) {
+      return false;
+    }
+    write(path, text);
+    return true;
+  }
+
   /** Give a run the user's own limits back, until `takeUp`; a source that fails keeps no other from its own. */
   public synchronized void giveBack(String runId) throws Exception {
     Debt debt = (Debt) debts.get(runId);

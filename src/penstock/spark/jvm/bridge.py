@@ -21,6 +21,7 @@ from penstock.spark.faults import cause, hint
 _CLASSES = ("Reflect", "FileSource", "Engine", "Limits", "LogSizes", "Scans", "Probe")
 _READY_S = 30.0
 _ASK_MS = 10_000
+_RETURNED = "the user's own limits are back in force; wait until events are taken again"
 
 
 class Bridge:
@@ -155,6 +156,11 @@ class LiveQuery:
         """The content of a file that is the user's own limit, for a source that reads its limit there."""
         self._probe.limits().oweFile(self.run_id, self._execution, path, text)
 
+    def set_file(self, path: str, text: str) -> None:
+        """Limit the next batches of a source that reads its limit from this file."""
+        if not self._probe.limits().setFile(self.run_id, path, text):
+            raise LimitsReturnedError(_RETURNED)
+
     def retention_s(self, source: int, topics: Collection[str]) -> dict[str, float | None]:
         """How long the broker keeps the records of each topic; None where it keeps them for ever."""
         names = _java_list(topics)
@@ -168,7 +174,7 @@ class LiveQuery:
 
     def _limit(self, source: int, limit: Any) -> None:
         if not self._probe.setLimit(self.id, self._execution, source, limit):
-            raise LimitsReturnedError("the user's own limits are back in force; wait until events are taken again")
+            raise LimitsReturnedError(_RETURNED)
 
     def _describe(self, query: StreamingQuery) -> dict[str, Any]:
         # The engine makes the sources in its own thread, a moment after start() returns.
