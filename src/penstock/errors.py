@@ -34,6 +34,10 @@ class UnsupportedError(PenstockError):
     """Something that this query, source or Spark version cannot do; the text says what to do instead."""
 
 
+class LimitsReturnedError(PenstockError):
+    """A limit was not set, since the user's own limits are back in force for now. That is no fault."""
+
+
 class MissingExtraError(PenstockError, ImportError):
     """An optional package is absent; the text gives the install command."""
 

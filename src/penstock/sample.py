@@ -9,6 +9,9 @@ from enum import StrEnum
 
 from penstock.errors import BadInputError
 
+NOT_FULL = 0.5
+"""A batch below this part of its limit took all there was, also where the backlog is not known."""
+
 
 class Status(StrEnum):
     """What a batch is worth to a controller. All but `OK` are ignored: they train nobody, but are journaled."""
@@ -26,7 +29,8 @@ class BatchSample:
     """What one batch did.
 
     `size` is what the batch admitted, in the gate's unit (rows, files, bytes, cost): always the size of *this*
-    batch, never the limit now in force. `items` is the number of rows. `wait_s` is the age of the oldest item when
+    batch, never the limit now in force. `limit` is the size that was decided for this batch; None where the user's own
+    limit held, or it is not known. `items` is the number of rows. `wait_s` is the age of the oldest item when
     the batch was admitted, where the source can tell. `confirmed` is false while the sample is an estimate taken at
     the end of the batch's job and true once Spark's progress event has come.
 
@@ -47,6 +51,7 @@ class BatchSample:
     load: float | None = None
     part: str | None = None
     durations_s: Mapping[str, float] = field(default_factory=dict)
+    limit: float | None = None
 
     @property
     def usable(self) -> bool:

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import subprocess
 import sys
 import time
 import uuid
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import psutil
 import pytest
 from numpy.typing import NDArray
 
@@ -117,31 +118,23 @@ class Child:
     def err(self) -> str:
         return self._log.with_suffix(".err").read_text()
 
-    def alive(self) -> list[int]:
+    def alive(self) -> list[psutil.Process]:
         """Its processes, also those whose parent is gone; a zombie has no environment left."""
-        wanted = f"{_MARK}={self.mark}".encode()
-        found = []
-        for entry in Path("/proc").iterdir():
-            if entry.name.isdecimal():
-                try:
-                    if wanted in (entry / "environ").read_bytes().split(b"\0"):
-                        found.append(int(entry.name))
-                except OSError:
-                    continue
-        return found
+        every = psutil.process_iter(["environ"])
+        return [each for each in every if (each.info["environ"] or {}).get(_MARK) == self.mark]
 
-    def jvm(self) -> int:
-        return next(pid for pid in self.alive() if Path(f"/proc/{pid}/comm").read_text().strip() == "java")
+    def jvm(self) -> psutil.Process:
+        return next(each for each in self.alive() if each.name() == "java")
 
     def kill(self, target: str) -> None:
         """SIGKILL to the "jvm", to "python", or to "both"; returns when nothing of this run is left."""
-        victims = {
-            "jvm": lambda: [self.jvm()],
-            "python": lambda: [self.process.pid],
-            "both": lambda: [self.jvm(), self.process.pid],
-        }[target]()
-        for pid in victims:
-            os.kill(pid, signal.SIGKILL)
+        victims: list[psutil.Process | subprocess.Popen[bytes]] = []
+        if target in ("jvm", "both"):
+            victims.append(self.jvm())
+        if target in ("python", "both"):
+            victims.append(self.process)
+        for victim in victims:
+            victim.kill()
         self.process.wait(WAIT_S)
         # A JVM whose Python was killed shuts down in order and lives some seconds longer.
         wait_until(lambda: not self.alive(), f"the end of {self.mark} after a kill of {target}")
@@ -153,11 +146,9 @@ class Child:
         return code
 
     def clean_up(self) -> None:
-        for pid in self.alive():
-            try:
-                os.kill(pid, signal.SIGKILL)
-            except ProcessLookupError:
-                continue
+        for each in self.alive():
+            with suppress(psutil.NoSuchProcess):
+                each.kill()
         self.process.wait(WAIT_S)
         wait_until(lambda: not self.alive(), "the end of every process")
 

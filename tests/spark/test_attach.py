@@ -250,6 +250,24 @@ def test_a_batch_planned_by_a_former_run_is_replayed_and_the_old_handle_does_not
     assert [record.batch_id for record in new.recording().decisions][:2] == [-1, int(last.name) + 1]
 
 
+def test_attached_anew_after_a_restart_detach_gives_the_users_own_limit_back(
+    spark: SparkSession, incoming, start, until, tmp_path: Path
+) -> None:
+    # Without `gated` nothing but the debt to the run knows the user's limit.
+    df = incoming.load(spark.readStream.option("maxFilesPerTrigger", 9))
+    first = start(df)
+    old = attach(first, "1 s", "fixed", size=2, journal=tmp_path / "old.jsonl")
+    first.stop()
+    second = start(df)
+    until(lambda: old.active and old.query.runId == second.runId)
+    new = attach(second, "1 s", "fixed", size=3, journal=tmp_path / "new.jsonl")
+    assert old.ended == "attached anew"
+    limit = lambda: str(new._live._engine.limit(new._live._execution, 0))  # noqa: E731
+    assert "MaxFiles: 3" in limit()
+    new.detach()
+    assert "MaxFiles: 9" in limit()
+
+
 def test_after_a_restart_attach_begins_with_the_size_that_the_journal_ended_with(
     spark: SparkSession, incoming, start, until, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

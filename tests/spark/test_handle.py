@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import queue
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -13,6 +14,7 @@ import pytest
 
 from penstock.control.fixed import Fixed
 from penstock.control.loop import Loop
+from penstock.errors import BadInputError, UnsupportedError
 from penstock.journal import Journal
 from penstock.sample import Decision
 from penstock.slo import Slo
@@ -41,14 +43,30 @@ class Probe:
     def __init__(self) -> None:
         self.events: queue.Queue[str | Exception] = queue.Queue()
         self.closed = False
+        self.may_close = threading.Event()
+        self.may_close.set()
         self.given_back: list[str] = []
         self.taken_up: list[str] = []
+        self.released: list[str] = []
+        self.errors: list[Exception] = []
 
     def close(self) -> None:
         self.closed = True
+        self.may_close.wait()
+
+    def release(self, run: str) -> None:
+        self.released.append(run)
 
     def limits(self) -> Any:
-        return SimpleNamespace(giveBack=self.given_back.append, takeUp=self.taken_up.append)
+        return SimpleNamespace(giveBack=self._or_fail(self.given_back), takeUp=self._or_fail(self.taken_up))
+
+    def _or_fail(self, runs: list[str]) -> Callable[[str], None]:
+        def done(run: str) -> None:
+            if self.errors:
+                raise self.errors.pop()
+            runs.append(run)
+
+        return done
 
     def poll(self, timeout_ms: int) -> str | None:
         try:
@@ -80,17 +98,22 @@ class Watcher:
 class Context:
     def __init__(self) -> None:
         self._jsc: object | None = object()
+        self.settings: dict[str, str] = {}
+
+    def getConf(self) -> dict[str, str]:  # noqa: N802
+        return self.settings
 
 
 @pytest.fixture
 def probe(monkeypatch: pytest.MonkeyPatch) -> Probe:
     made = Probe()
-    monkeypatch.setattr(monitors, "Bridge", lambda context, lease_s: SimpleNamespace(probe=made))
+    bridge = SimpleNamespace(probe=made, query=lambda query_id, run_id: SimpleNamespace(id=query_id, runId=run_id))
+    monkeypatch.setattr(monitors, "Bridge", lambda context, lease_s: bridge)
     return made
 
 
 def live(run_id: str = "r", interval_s: float = 10.0) -> Any:
-    nothing = lambda: None  # noqa: E731
+    nothing = lambda *_: None  # noqa: E731
     return SimpleNamespace(
         id="q",
         run_id=run_id,
@@ -119,7 +142,7 @@ def progress(batch_id: int, trigger_ms: int = 200) -> dict[str, Any]:
 
 def handle_of(path: Path, *backlogs: float, interval_s: float = 10.0) -> Handle:
     loop = Loop(SLO, Fixed(SLO, 10), FakeGate(), Journal.open(path, {}))
-    nothing = lambda *_: None  # noqa: E731
+    nothing = lambda *_, **__: None  # noqa: E731
     monitor: Any = SimpleNamespace(
         watch=nothing, unwatch=nothing, unfollow=nothing, live=lambda query: live(query, interval_s)
     )
@@ -224,7 +247,7 @@ def test_events_go_to_the_run_they_belong_to_and_faults_to_all(probe: Probe, unt
     until(lambda: len(new.events) == 3 and len(old.events) == 2)
     assert [event["kind"] for event in old.events] == ["terminated", "fault"]
     assert [event["kind"] for event in new.events] == ["fault", "job", "job"]
-    monitor.unwatch(live("old"))
+    monitor.unwatch(live("old"), settled=True)
     probe.events.put(json.dumps({"kind": "job", "run": "old"}))
     probe.events.put(json.dumps({"kind": "job", "run": "new"}))
     until(lambda: len(new.events) == 4)
@@ -288,11 +311,167 @@ def test_a_query_that_is_stuck_delays_no_other_and_gets_its_own_limit_back_until
         probe.events.put(json.dumps({"kind": "job", "run": run}))
     until(lambda: probe.given_back and well.events)
     assert probe.given_back == ["stuck"]
+    probe.events.put(json.dumps({"kind": "progress", "run": "stuck"}))
     released.set()
-    until(lambda: len(stuck.events) == 2)
+    until(lambda: len(stuck.events) == 3)
     assert probe.taken_up == ["stuck"]
-    assert stuck.events[1]["kind"] == "resumed"
+    assert sorted(event["kind"] for event in stuck.events) == ["job", "progress", "resumed"]
     context._jsc = None
+
+
+def test_a_lane_that_is_behind_by_the_lease_counts_as_stuck_though_it_goes_on(probe: Probe, until: Any):
+    class Slow(Watcher):
+        def on_event(self, event: dict[str, Any]) -> None:
+            next_one.acquire()
+            super().on_event(event)
+
+    next_one = threading.Semaphore(0)
+    context, slow = Context(), Slow()
+    monitor = Monitor(context, lease_s=0.2)  # type: ignore[arg-type]
+    monitor.watch(live("slow"), slow)
+    for batch in range(20):
+        probe.events.put(json.dumps({"kind": "job", "run": "slow", "batch": batch}))
+    until(lambda: len(monitor._lanes["slow"]._inbox) == 20)
+    while not probe.given_back and len(slow.events) < 19:
+        # Each event is done with in half the lease.
+        done = len(slow.events) + 1
+        threading.Event().wait(0.1)
+        next_one.release()
+        until(lambda done=done: len(slow.events) == done)
+    assert probe.given_back == ["slow"]
+    for _ in range(20):
+        next_one.release()
+    until(lambda: probe.taken_up)
+    next_one.release()
+    until(lambda: slow.events[-1]["kind"] == "resumed")
+    assert slow.events[-1]["back_ms"] > 1e12
+    context._jsc = None
+
+
+def test_a_jvm_that_fails_to_give_limits_back_is_asked_again_and_the_monitor_goes_on(probe: Probe, until: Any):
+    class Stuck(Watcher):
+        def on_event(self, event: dict[str, Any]) -> None:
+            super().on_event(event)
+            released.wait()
+
+    released = threading.Event()
+    context, stuck = Context(), Stuck()
+    monitor = Monitor(context, lease_s=0.1)  # type: ignore[arg-type]
+    monitor.watch(live("stuck"), stuck)
+    probe.errors = [RuntimeError("first"), RuntimeError("second")]
+    probe.events.put(json.dumps({"kind": "job", "run": "stuck"}))
+    until(lambda: probe.given_back)
+    probe.errors = [RuntimeError("third")]
+    released.set()
+    until(lambda: probe.taken_up)
+    assert (probe.errors, stuck.lost) == ([], [])
+    context._jsc = None
+
+
+def test_a_start_that_hangs_holds_up_no_other_start_and_no_attach_of_another_query(probe: Probe, until: Any):
+    class Host:
+        def take(self, query: Any) -> None:
+            taken.append(query.id)
+            if query.id == "hangs":
+                go_on.wait()
+
+        def on_lost(self, why: str) -> None:
+            pass
+
+    taken: list[str] = []
+    go_on = threading.Event()
+    context = Context()
+    monitor = Monitor(context, lease_s=0.1)  # type: ignore[arg-type]
+    monitor._host = Host()  # type: ignore[assignment]
+    for query in ("hangs", "next"):
+        probe.events.put(json.dumps({"kind": "started", "query": query, "run": f"{query}-run"}))
+    until(lambda: probe.released == ["next-run"] and probe.given_back == ["hangs-run"])
+    assert taken == ["hangs", "next"]
+    with monitor.taking("next", 0.1):
+        pass
+    with (
+        pytest.raises(UnsupportedError, match="hangs is being attached by another thread"),
+        monitor.taking("hangs", 0.1),
+    ):
+        pass
+    go_on.set()
+    until(lambda: probe.released == ["next-run", "hangs-run"])
+    until(lambda: not monitor._starts and not monitor._stuck)
+    context._jsc = None
+
+
+def test_a_start_whose_query_cannot_be_asked_for_gets_its_own_limits_back(probe: Probe, until: Any):
+    def gone(query_id: str, run_id: str) -> Any:
+        raise RuntimeError("Py4J has no answer")
+
+    context = Context()
+    monitor = Monitor(context)  # type: ignore[arg-type]
+    monitor._bridge.query = gone  # type: ignore[method-assign]
+    probe.events.put(json.dumps({"kind": "started", "query": "q", "run": "r"}))
+    until(lambda: probe.released)
+    assert probe.released == ["r"]
+    context._jsc = None
+
+
+def test_a_monitor_that_is_about_to_end_takes_no_further_query(
+    probe: Probe, until: Any, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(monitors, "_END_S", 0.1)
+    context: Any = Context()
+    dying = Monitor.of(context)
+    assert Monitor.of(context) is dying
+    probe.may_close.clear()
+    probe.events.put(ZeroDivisionError("a bug of ours"))
+    until(lambda: probe.closed)
+    try:
+        another = Monitor.of(context)
+        assert another is not dying
+        with pytest.raises(UnsupportedError, match="the monitor has ended meanwhile; attach again"):
+            dying.watch(live(), Watcher())
+    finally:
+        probe.may_close.set()
+        context._jsc = None
+
+
+@pytest.mark.parametrize("lease", ["200 ms", "1.9 s", "0 s"])
+def test_a_lease_shorter_than_a_few_polls_is_refused(probe: Probe, lease: str):
+    context: Any = Context()
+    context.settings["spark.penstock.lease"] = lease
+    with pytest.raises(BadInputError, match=f"spark.penstock.lease = '{lease}': .*; write 2 s or more"):
+        Monitor.of(context)
+
+
+def test_batches_whose_report_was_dropped_are_blind_ones(tmp_path: Path):
+    handle = handle_of(tmp_path / "j.jsonl", *[5] * 40)
+    handle.on_event({"kind": "dropped", "events": 300, "batches": 0})
+    assert not handle._loop.gate.restored
+    handle.on_event({"kind": "dropped", "events": 50, "batches": 20})
+    assert handle._loop.gate.restored
+    assert events(handle, "monitor-fault") == ["monitor-fault"]
+    assert events(handle, "gave-up") == ["gave-up"]
+
+
+def test_an_estimate_that_is_superseded_decides_nothing_and_what_it_told_counts(tmp_path: Path):
+    job = {
+        "kind": "job",
+        "query": "q",
+        "run": "r",
+        "batch": 0,
+        "trigger_ms": 1_000,
+        "start_ms": 1_100,
+        "end_ms": 1_500,
+        "ok": True,
+        "planned": True,
+        "sources": [{"start": None, "end": "0", "latest": None}],
+    }
+    handle = handle_of(tmp_path / "j.jsonl", 7, 8)
+    handle.on_event({**job, "superseded": True})
+    assert handle.recording().samples == []
+    handle.on_event(progress(0))
+    (sample,) = handle.recording().samples
+    assert sample.backlog == 7
+    handle.on_event({**job, "batch": 1, "superseded": False})
+    assert [sample.batch_id for sample in handle.recording().samples] == [0, 1]
 
 
 @pytest.mark.parametrize("part", ["job", "progress"])
@@ -304,6 +483,18 @@ def test_a_sampler_that_fails_is_told_once_and_after_patience_the_users_limit_is
     assert gate.restored is (part == "progress")
     assert len(events(handle, "sampler-fault")) == 1
     assert len(events(handle, "gave-up")) == (part == "progress")
+
+
+def test_a_fault_of_the_probe_is_told_once_and_blind_only_in_place_of_a_batch(tmp_path: Path):
+    handle = handle_of(tmp_path / "j.jsonl", *[5] * 40)
+    gate: Any = handle._loop.gate
+    for _ in range(25):
+        handle.on_event({"kind": "fault", "error": "java.lang.NullPointerException: a bug"})
+    assert not gate.restored
+    for _ in range(25):
+        handle.on_event({"kind": "fault", "error": "java.lang.NullPointerException: a bug", "run": "r"})
+    assert gate.restored
+    assert len(events(handle, "monitor-fault")) == 1
 
 
 def in_bytes(path: Path) -> tuple[Handle, list[int]]:

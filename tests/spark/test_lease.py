@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import os
 import re
+import signal
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from penstock.errors import LimitsReturnedError, UnsupportedError
+from penstock.journal import Journal
 from penstock.spark import attach_all as attaching
 from penstock.spark.attach import attach
 from penstock.spark.attach_all import attach_all
@@ -90,6 +95,9 @@ def test_where_nobody_polls_the_jvm_gives_the_users_limit_back_and_polling_takes
     incoming.put(27)
     until(lambda: sum(sizes(query)) == 33)
     assert 9 in sizes(query)
+    with pytest.raises(LimitsReturnedError):
+        handle._live.set_max_files(0, 3)
+    assert "MaxFiles: 9" in limit_at_the_jvm(handle)
     probe.setLease(round(LEASE_S * 1e3))
     probe.go_on.set()
     until(lambda: "MaxFiles: 2" in limit_at_the_jvm(handle))
@@ -97,7 +105,156 @@ def test_where_nobody_polls_the_jvm_gives_the_users_limit_back_and_polling_takes
     until(lambda: sum(sizes(query)) == 39)
     assert max(sizes(query)[-3:]) == 2
     handle.detach()
-    assert "limits-returned" in [event.name for event in handle.recording().events]
+    recording = handle.recording()
+    assert "limits-returned" in [event.name for event in recording.events]
+    sized = {sample.batch_id: sample.size for sample in recording.samples}
+    assert {batch_id for batch_id, size in sized.items() if size == 9} & set(recording.obeyed) == set()
+    assert {batch_id for batch_id, size in sized.items() if size == 2} <= set(recording.obeyed)
+
+
+def test_a_later_run_of_a_gated_query_is_owed_the_users_limit_and_not_the_first_one(
+    spark: SparkSession, incoming, start, until, tmp_path: Path, probe: Paused
+) -> None:
+    df = incoming.load(gated(spark.readStream.option("maxFilesPerTrigger", 9)))
+    first = start(df)
+    handle = attach(first, "1 s", "fixed", size=2, journal=tmp_path / "j.jsonl")
+    first.stop()
+    second = start(df)
+    until(lambda: handle.active and handle.query.runId == second.runId)
+    assert "MaxFiles: 2" in limit_at_the_jvm(handle)
+    probe.go_on.clear()
+    probe.setLease(SHORT_MS)
+    until(lambda: "MaxFiles: 2" not in limit_at_the_jvm(handle))
+    assert "MaxFiles: 9" in limit_at_the_jvm(handle)
+    probe.setLease(round(LEASE_S * 1e3))
+    probe.go_on.set()
+    handle.detach()
+
+
+def test_one_run_whose_limits_cannot_be_given_back_keeps_no_other_from_its_own(
+    spark: SparkSession, incoming, start, until, tmp_path: Path, probe: Paused
+) -> None:
+    query = start(incoming.load(gated(spark.readStream.option("maxFilesPerTrigger", 9))))
+    handle = attach(query, "1 s", "fixed", size=2, journal=tmp_path / "j.jsonl")
+    jvm: Any = spark.sparkContext._jvm
+    limits, no_execution = probe.limits(), jvm.java.lang.Object()
+    broken = [f"{number}-of-no-query" for number in range(40)]
+    for run in broken:
+        limits.owe(run, no_execution, 0, "no limit")
+    try:
+        for _ in range(2):
+            probe.go_on.clear()
+            probe.setLease(SHORT_MS)
+            until(lambda: "MaxFiles: 9" in limit_at_the_jvm(handle))
+            probe.setLease(round(LEASE_S * 1e3))
+            probe.go_on.set()
+            until(lambda: "MaxFiles: 2" in limit_at_the_jvm(handle))
+    finally:
+        for run in broken:
+            limits.settle(run)
+    handle.detach()
+    assert "monitor-fault" in [event.name for event in handle.recording().events]
+
+
+def test_a_machine_that_stood_still_does_not_end_the_lease(
+    spark: SparkSession, incoming, start, until, sizes, tmp_path: Path, monitor: Monitor
+) -> None:
+    query = start(incoming.load(gated(spark.readStream.option("maxFilesPerTrigger", 9))))
+    handle = attach(query, "1 s", "fixed", size=2, journal=tmp_path / "j.jsonl")
+    jvm: Any = spark.sparkContext._jvm
+    pid = jvm.java.lang.ProcessHandle.current().pid()
+    monitor._bridge.probe.setLease(2000)
+    try:
+        os.kill(pid, signal.SIGSTOP)
+        time.sleep(4.0)
+    finally:
+        os.kill(pid, signal.SIGCONT)
+    incoming.put(6)
+    until(lambda: sum(sizes(query)) == 6)
+    monitor._bridge.probe.setLease(round(LEASE_S * 1e3))
+    handle.detach()
+    assert max(sizes(query)) == 2
+    assert "limits-returned" not in [event.name for event in handle.recording().events]
+
+
+def test_a_query_whose_start_hangs_gets_its_own_limit_back_and_holds_up_no_other(
+    spark: SparkSession, incoming, incoming_too, start, until, sizes, tmp_path: Path, monitor: Monitor, monkeypatch
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.setattr(monitor, "lease_s", 1.0)
+    go_on, hung, opened = threading.Event(), threading.Event(), Journal.open
+
+    def slow(path: Path, header: dict[str, Any]) -> Journal:
+        if not hung.is_set():
+            hung.set()
+            go_on.wait()
+        return opened(path, header)
+
+    monkeypatch.setattr(Journal, "open", slow)
+    incoming.put(300)
+    incoming_too.put(6)
+    with attach_all(spark, "1 s", "fixed") as attached:
+        try:
+            stuck = start(incoming.load(spark.readStream))
+            until(hung.is_set)
+            well = start(incoming_too.load(spark.readStream), checkpoint="too")
+            until(lambda: [handle.query.id for handle in attached.handles] == [well.id])
+            until(lambda: sum(sizes(well)) == 6 and sum(sizes(stuck)) == 300)
+            assert max(sizes(well)) == 1
+            assert max(sizes(stuck)) > 1
+            with pytest.raises(UnsupportedError, match="is being attached by another thread"):
+                attach(stuck, "1 s", journal=tmp_path / "j.jsonl")
+        finally:
+            go_on.set()
+        until(lambda: len(attached.handles) == 2)
+        until(lambda: all("MaxFiles: 1" in limit_at_the_jvm(handle) for handle in attached.handles))
+
+
+def test_a_query_whose_sources_come_after_the_lease_is_over_is_not_limited(
+    spark: SparkSession, incoming, incoming_too, start, until, sizes, tmp_path: Path, probe: Paused
+) -> None:
+    from pyspark.sql.streaming.listener import StreamingQueryListener
+
+    class Slow(StreamingQueryListener):
+        """A listener of the user's, which holds the start up between ours and the making of the sources."""
+
+        def onQueryStarted(self, event: Any) -> None:  # noqa: N802
+            met.set()
+            go_on.wait(60)
+
+        def onQueryProgress(self, event: Any) -> None:  # noqa: N802
+            pass
+
+        def onQueryTerminated(self, event: Any) -> None:  # noqa: N802
+            pass
+
+    met, go_on, listener = threading.Event(), threading.Event(), Slow()
+    query = start(incoming.load(gated(spark.readStream.option("maxFilesPerTrigger", 9))))
+    incoming_too.put(20)
+    late: list[Any] = []
+    with attach_all(spark, "1 s", "fixed") as attached:
+        until(lambda: len(attached.handles) == 1)
+        spark.streams.addListener(listener)
+        starter = threading.Thread(
+            target=lambda: late.append(start(incoming_too.load(spark.readStream), checkpoint="late"))
+        )
+        try:
+            starter.start()
+            until(met.is_set)
+            probe.go_on.clear()
+            probe.setLease(SHORT_MS)
+            until(lambda: "MaxFiles: 9" in limit_at_the_jvm(attached.handles[0]))
+            go_on.set()
+            starter.join()
+            until(lambda: sum(sizes(late[0])) == 20)
+            assert sizes(late[0]) == [20]
+            probe.setLease(round(LEASE_S * 1e3))
+            probe.go_on.set()
+            until(lambda: len(attached.handles) == 2)
+        finally:
+            go_on.set()
+            spark.streams.removeListener(listener)
+    assert query.isActive
 
 
 def test_our_own_source_too_has_its_limit_back_where_nobody_polls(

@@ -5,6 +5,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+from penstock.journal import Journal, read
 
 ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src" / "penstock"
@@ -43,3 +47,21 @@ def test_every_event_is_found_in_the_code():
 
 def test_every_event_is_explained_and_no_other():
     assert explained() == written()
+
+
+def alerts(path: Path, *, loop_closed: bool) -> list[str]:
+    """What the page's own lines find in a journal, while the query runs."""
+    lines = PAGE.read_text().split("## Alerts")[1].split("```python")[1].split("```")[0]
+    query = SimpleNamespace(isActive=True)
+    known: dict[str, Any] = {"handle": SimpleNamespace(recording=lambda: read(path), query=query, active=loop_closed)}
+    exec(lines, known)
+    return [event.name for event in known["found"]]
+
+
+def test_the_alert_finds_a_monitor_that_has_failed_and_a_query_that_nobody_steers(tmp_path: Path):
+    journal = Journal.open(tmp_path / "j.jsonl", {})
+    journal.event("monitor-fault", error="java.lang.IllegalStateException")
+    assert alerts(tmp_path / "j.jsonl", loop_closed=True) == []
+    journal.event("monitor-fault", error="the monitor has failed", traceback="Traceback ...")
+    journal.event("detached", why="the monitor has failed")
+    assert alerts(tmp_path / "j.jsonl", loop_closed=False) == ["monitor-fault", "detached"]

@@ -30,6 +30,7 @@ _EXTRAS = {
     "numba": "spark",
     "matplotlib": "report",
     "plotly": "report",
+    "jinja2": "report",
 }
 
 app = typer.Typer(

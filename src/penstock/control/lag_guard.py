@@ -41,6 +41,11 @@ class LagGuard:
         self._batch_id = -1
         self._lags_s: deque[float] = deque(maxlen=_LAGS)
 
+    @property
+    def near(self) -> bool:
+        """Whether data is in danger, as far as the last batch told."""
+        return self._near
+
     def limit(self, max_lag_s: float) -> None:
         """Another limit became known, such as the retention of a topic: the lower one counts."""
         self.max_lag_s = min(self.max_lag_s, max_lag_s)

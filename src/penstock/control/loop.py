@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import copy
 import logging
+import math
 from collections import deque
-from typing import Protocol
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import NamedTuple, Protocol
 
 from penstock.clock import Clock, SystemClock
 from penstock.control.deadline import Deadline
@@ -13,6 +16,7 @@ from penstock.control.lag_guard import LagGuard
 from penstock.control.out_of_reach import OutOfReach
 from penstock.control.protocol import Controller, news_of
 from penstock.control.sample_value import begin
+from penstock.errors import LimitsReturnedError
 from penstock.journal import Journal
 from penstock.sample import BatchSample, Decision, Status
 from penstock.slo import Slo
@@ -40,6 +44,13 @@ class Gate(Protocol):
         ...
 
 
+class _Limit(NamedTuple):
+    """A limit of ours: the batch on whose sample it was decided, and the size."""
+
+    batch_id: int
+    size: float
+
+
 class Loop:
     """Feeds samples to a controller and its decisions to a gate.
 
@@ -52,7 +63,8 @@ class Loop:
     journal says why. Such a batch is a blind one, and so is one that nobody can learn from, and one whose report could
     not be read (`fault`). After `patience` blind batches in a row the user's own limit comes back, until a decision is
     taken again: a query never starves at a small size because of us. The lag guard sees every sample, also of blind
-    batches.
+    batches. Where the user's own limit is back and is seen to hold data back that is in danger, the guard admits more
+    until the danger is over.
     """
 
     def __init__(
@@ -83,12 +95,14 @@ class Loop:
         self._last_batch_id = -1
         self._blind = 0
         self._gave_up = False
+        # After giving up: whether the guard has put a limit of its own in the place of the user's.
+        self._lifted = False
         self._news: str | None = None
         self._told_id = -1
         self._faults = _Faults()
         self._out_of_reach = OutOfReach(slo)
-        # When each limit came into force, and the batch on which it was decided; None for the user's own.
-        self._in_force: deque[tuple[float, int | None]] = deque(maxlen=_REMEMBERED_LIMITS)
+        # When each limit came into force; None for the user's own.
+        self._in_force: deque[tuple[float, _Limit | None]] = deque(maxlen=_REMEMBERED_LIMITS)
 
     @property
     def size(self) -> float:
@@ -104,20 +118,45 @@ class Loop:
     def resume(self, gate: Gate, journal: Journal) -> None:
         """Go on with a later run of the same query: another gate, the same controller, from the size last decided."""
         self.gate, self.journal = gate, journal
-        self._blind, self._gave_up = 0, False
+        self._blind, self._gave_up, self._lifted = 0, False, False
         self.start()
 
-    def renew(self, why: str) -> None:
-        """Put the last decision in force again, after somebody else had given the user's limit back."""
+    def renew(self, why: str, since_s: float) -> None:
+        """Put the last decision in force again, after somebody else had given the user's limit back at that time."""
         self._tell("limits-returned", why)
+        self._in_force.append((since_s, None))
         if not self._gave_up:
             self._admit(self._last_batch_id, self.decision)
 
     def observe(self, sample: BatchSample, control_s: float = 0.0) -> Decision | None:
         """Learn from a batch and decide; None where there was nothing to learn. Never raises."""
-        self.journal.sample(sample, control_s=control_s, obeyed=self._obeyed(sample))
+        limit = self._limit_of(sample)
+        sample = replace(sample, limit=None if limit is None else limit.size)
+        self.journal.sample(sample, control_s=control_s, obeyed=None if limit is None else limit.batch_id)
         if sample.batch_id < self._last_batch_id:
             return None
+        decision = self._learn(sample)
+        if sample.confirmed:
+            self._faults.worked("sampler", "monitor")
+            self._tell_counts(self._faults.end_batch())
+        return decision
+
+    def fault(self, part: str, fault: Exception | str, *, blind: bool = True) -> None:
+        """A part of ours failed on what a batch reported, so there is no sample of it; `blind` where none will come."""
+        self._fault(part, fault)
+        if blind:
+            self._count_blind(f"last: {self._faults.last}")
+
+    def stop(self, why: str, *, restore: bool = True) -> None:
+        """Give the query back to the user's own limit, or leave the last one in force for whoever takes over."""
+        self._tell_news()
+        self._tell_counts(self._faults.end())
+        if restore:
+            self._restore()
+        self.journal.event("detached", why=why)
+
+    def _learn(self, sample: BatchSample) -> Decision | None:
+        """Have the controller learn from a batch, or from better knowledge of the last one, and admit as it decides."""
         refined = sample.batch_id == self._last_batch_id
         if refined:
             self._news = None
@@ -137,7 +176,7 @@ class Loop:
             self._stay(sample, self.decision if taught else self._decision_before)
             self._see_nothing(sample, f"last: {self._faults.last if taught else sample.status}")
             return None
-        self._blind = 0
+        self._blind, self._lifted = 0, False
         if sample.confirmed:
             self._tell_news()
         # Applied for every batch, also when it is the same: a gate may have failed, or split it anew over its sources.
@@ -146,20 +185,6 @@ class Loop:
             self.decision = decision
             self._admit(sample.batch_id, decision)
         return decision
-
-    def fault(self, part: str, fault: Exception, *, blind: bool = True) -> None:
-        """A part of ours failed on what a batch reported, so there is no sample of it; `blind` where none will come."""
-        self._fault(part, fault)
-        if blind:
-            self._count_blind(f"last: {self._faults.last}")
-
-    def stop(self, why: str, *, restore: bool = True) -> None:
-        """Give the query back to the user's own limit, or leave the last one in force for whoever takes over."""
-        self._tell_news()
-        self._tell_counts(self._faults.over())
-        if restore:
-            self._restore()
-        self.journal.event("detached", why=why)
 
     def _decide(self, sample: BatchSample) -> Decision | None:
         before, observe_only = self._before, self.observe_only
@@ -182,15 +207,32 @@ class Loop:
             self._fault("controller", fault)
             return None
         self._controller, self._news = controller, news
-        self._tell_counts(self._faults.over("controller"))
+        self._faults.worked("controller")
         return guarded
 
     def _stay(self, sample: BatchSample, decision: Decision) -> None:
         """Nothing is decided on this batch: an earlier decision stays, or more where data is in danger."""
+        if self._gave_up:
+            self._lift(sample)
+            return
         if sample.status is not Status.EMPTY:
             decision = self._guarded(sample, decision)
-        if decision != self.decision and not self._gave_up:
+        if decision != self.decision:
             self.decision = decision
+            self._admit(sample.batch_id, decision)
+
+    def _lift(self, sample: BatchSample) -> None:
+        """The user's own limit is in force: admit more than it does, where it holds back data that is in danger.
+
+        A batch that left something behind is as large as that limit. Of any other nobody knows how large it might have
+        been, and a limit of ours could be the lower one.
+        """
+        if sample.limit is not None or not sample.backlog or not 0 < sample.size < math.inf:
+            return
+        decision = self._guarded(sample, Decision(sample.size, "the user's own limit"))
+        if decision.size > sample.size:
+            self._gave_up, self._lifted = False, True
+            self.decision = self._decision_before = decision
             self._admit(sample.batch_id, decision)
 
     def _guarded(self, sample: BatchSample, decision: Decision) -> Decision:
@@ -198,12 +240,12 @@ class Loop:
         self._tell("lag-guard", self.guard.news())
         return guarded
 
-    def _obeyed(self, sample: BatchSample) -> int | None:
-        """The batch on whose sample the limit of this one was decided; None for the user's own, or where not known."""
+    def _limit_of(self, sample: BatchSample) -> _Limit | None:
+        """The limit under which this batch was planned; None for the user's own, or where not known."""
         if sample.started_s is None:
             return None
         planned_s = sample.started_s + _TRIGGER_RESOLUTION_S
-        return next((batch_id for at_s, batch_id in reversed(self._in_force) if at_s <= planned_s), None)
+        return next((limit for at_s, limit in reversed(self._in_force) if at_s <= planned_s), None)
 
     def _tell_news(self) -> None:
         news, self._news = self._news, None
@@ -222,8 +264,10 @@ class Loop:
             try:
                 self.gate.apply(decision)
                 applied = True
-                self._in_force.append((self._clock.wall_s(), batch_id))
-                self._tell_counts(self._faults.over("gate"))
+                self._in_force.append((self._clock.wall_s(), _Limit(batch_id, decision.size)))
+                self._faults.worked("gate")
+            except LimitsReturnedError:
+                log.debug("penstock: not applied, the user's own limit is in force: %s", decision)
             except Exception as fault:
                 self._fault("gate", fault)
         self.journal.decision(batch_id, decision, applied=applied)
@@ -235,53 +279,81 @@ class Loop:
 
     def _count_blind(self, last: str) -> None:
         self._blind += 1
-        if self._blind >= self._patience and not self._gave_up and not self.observe_only:
-            self._gave_up = True
+        saving = self._lifted and self.guard.near
+        if self._blind < self._patience or self._gave_up or self.observe_only or saving:
+            return
+        # Where the gate fails, the next blind batch tries again.
+        if self._restore():
+            self._gave_up, self._lifted = True, False
             self._tell(
                 "gave-up",
                 f"no decision on {self._blind} batches in a row ({last}); the user's own limit is in force until one "
                 "can be taken",
             )
-            self._restore()
 
-    def _restore(self) -> None:
+    def _restore(self) -> bool:
         try:
             self.gate.restore()
             self._in_force.append((self._clock.wall_s(), None))
+            self._faults.worked("gate")
         except Exception as fault:
             self._fault("gate", fault)
+            return False
+        return True
 
-    def _fault(self, part: str, fault: Exception) -> None:
+    def _fault(self, part: str, fault: Exception | str) -> None:
         if self._faults.add(part, fault):
-            log.warning("penstock: %s failed, the last good size %g stays: %r", part, self.size, fault)
-            self.journal.event(f"{part}-fault", error=repr(fault), size=self.size)
+            text = fault if isinstance(fault, str) else repr(fault)
+            log.warning("penstock: %s failed, the last good size %g stays: %s", part, self.size, text)
+            self.journal.event(f"{part}-fault", error=text, size=self.size)
 
-    def _tell_counts(self, counts: dict[str, tuple[str, int]]) -> None:
-        for part, (error, times) in counts.items():
+    def _tell_counts(self, counts: Iterable[tuple[str, str, int]]) -> None:
+        for part, error, times in counts:
             self.journal.event(f"{part}-fault", error=error, times=times)
 
 
 class _Faults:
-    """Counts faults by part and type: each is told when it begins, and with its count when it is over.
+    """Counts faults by part and kind: each is told when it begins, and with its count when it is over.
+
+    It is over at the end of a batch in which its part has worked and has not failed: one that comes with every batch,
+    at its estimate only or at its confirmed sample only, is one fault. The kind of a fault in words is what stands
+    before the first colon, without a number in front.
 
     >>> faults = _Faults()
-    >>> [faults.add("controller", ValueError(text)) for text in ("a", "b")], faults.over("controller")
-    ([True, False], {'controller': ('ValueError', 2)})
+    >>> [faults.add("controller", ValueError(text)) for text in ("a", "b")], faults.end_batch()
+    ([True, False], [])
+    >>> faults.worked("controller")
+    >>> faults.end_batch()
+    [('controller', 'ValueError', 2)]
     """
 
     def __init__(self) -> None:
         self.last = ""
-        self._now: dict[str, tuple[str, int]] = {}
+        self._times: dict[tuple[str, str], int] = {}
+        self._worked: set[str] = set()
+        self._failed: set[str] = set()
 
-    def add(self, part: str, fault: Exception) -> bool:
+    def add(self, part: str, fault: Exception | str) -> bool:
         """Whether this fault is a new one and has to be told."""
         self.last = f"{part} failed with {fault!r}"
-        kind, (known, times) = type(fault).__name__, self._now.get(part, ("", 0))
-        self._now[part] = (kind, times + 1 if kind == known else 1)
-        return kind != known
+        self._failed.add(part)
+        kind = fault.partition(":")[0].lstrip("0123456789 ") if isinstance(fault, str) else type(fault).__name__
+        times = self._times[part, kind] = self._times.get((part, kind), 0) + 1
+        return times == 1
 
-    def over(self, part: str | None = None) -> dict[str, tuple[str, int]]:
-        """The faults of a part, or of all, that came more than once; they are forgotten."""
-        ended = list(self._now) if part is None else [part]
-        counts = {each: self._now.pop(each) for each in ended if each in self._now}
-        return {each: count for each, count in counts.items() if count[1] > 1}
+    def worked(self, *parts: str) -> None:
+        """These parts did something in this batch."""
+        self._worked.update(parts)
+
+    def end_batch(self) -> list[tuple[str, str, int]]:
+        """The faults that are over and came more than once: part, kind and count."""
+        over, self._worked, self._failed = self._worked - self._failed, set(), set()
+        return self._end(over)
+
+    def end(self) -> list[tuple[str, str, int]]:
+        """All faults that came more than once; no batch follows."""
+        return self._end({part for part, _ in self._times})
+
+    def _end(self, parts: set[str]) -> list[tuple[str, str, int]]:
+        ended = [(part, kind, self._times.pop((part, kind))) for part, kind in list(self._times) if part in parts]
+        return [count for count in ended if count[2] > 1]

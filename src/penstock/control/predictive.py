@@ -11,6 +11,7 @@ from typing import ClassVar
 from penstock.control.memory import Remembers
 from penstock.control.protocol import Change
 from penstock.control.sample_value import keep, measured, shown, usable_value
+from penstock.control.wrappers import took_all
 from penstock.model.cycle import Cycle
 from penstock.model.echo import Echo
 from penstock.model.floor import Floor
@@ -164,7 +165,12 @@ class Predictive(Remembers):
         value = usable_value(self.slo, sample)
         if value is None:
             return keep(self.size, sample)
-        if self.slo.metric is Metric.PROCESSING and value > _HELD_BACK * self.slo.aim:
+        # The margin decided no batch that took all there was: hits of a trickle would use it up before the next burst.
+        if (
+            self.slo.metric is Metric.PROCESSING
+            and value > _HELD_BACK * self.slo.aim
+            and not took_all(sample, self._size)
+        ):
             self._margin.learn(value)
         if self._pipeline is not None and self._pipeline.depth:
             return self._in_pipeline(self._pipeline, sample, value)

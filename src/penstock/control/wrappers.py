@@ -14,7 +14,7 @@ from penstock.control.memory import Remembers
 from penstock.control.protocol import Change, Controller, asked_at_admission, news_of, tell_change
 from penstock.control.sample_value import keep, overruled, usable_value
 from penstock.errors import BadInputError
-from penstock.sample import BatchSample, Decision
+from penstock.sample import NOT_FULL, BatchSample, Decision
 from penstock.size import LARGEST, SMALLEST, check_size, clamp, format_change, format_size
 from penstock.slo import Slo
 from penstock.units import parse_count, parse_percent
@@ -192,7 +192,7 @@ def took_all(sample: BatchSample, limit: float) -> bool:
     False
     """
     if sample.backlog is None:
-        return sample.size < limit / 2
+        return sample.size < NOT_FULL * limit
     return sample.size < min(math.floor(limit), _FULL * limit) and sample.backlog <= 0
 
 

@@ -21,7 +21,7 @@ Record = dict[str, Any]
 # Names are read once: `fields()` is too slow for every record.
 _SAMPLE_FIELDS = tuple(each.name for each in fields(BatchSample))
 _DECISION_FIELDS = tuple(each.name for each in fields(Decision))
-_SAMPLE_NUMBERS = ("size", "processing_s", "wait_s", "started_s", "backlog", "load")
+_SAMPLE_NUMBERS = ("size", "processing_s", "wait_s", "started_s", "backlog", "load", "limit")
 
 
 def to_record(value: BatchSample | Decision) -> Record:

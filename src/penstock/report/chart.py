@@ -6,14 +6,14 @@ printed page in their place.
 
 from __future__ import annotations
 
+import html
 import json
 import textwrap
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import asdict, dataclass, field
+from typing import Any, ClassVar
 
 from penstock.errors import MissingExtraError
-from penstock.report.markup import Html, element, escape, join
 
 HIT, MISS, BAND, LOAD, FAINT = (f"var(--{name})" for name in ("hit", "miss", "band", "load", "faint"))
 INK, PAPER, ITEMS, BATCHES = (f"var(--{name})" for name in ("ink", "paper", "items", "batches"))
@@ -34,28 +34,22 @@ class ChartView:
 class Chart:
     """A figure with its name in the page and its description; the first of its views is the one drawn."""
 
+    template: ClassVar[str] = "chart.html"
+
     name: str
     figure: Any
     label: str
     views: Sequence[ChartView] = ()
 
-    def render(self) -> Html:
-        """The place in the page, and the figure as data for the script of the page."""
+    @property
+    def height(self) -> int:
+        """In pixels."""
+        return self.figure.layout.height or 320
+
+    def content(self) -> dict[str, Any]:
+        """The figure as data for the script of the page."""
         drawn = json.loads(self.figure.to_json())
-        views = [
-            {"label": view.label, "restyle": view.restyle, "relayout": view.relayout, "traces": view.traces}
-            for view in self.views
-        ]
-        content = {"data": drawn["data"], "layout": drawn["layout"], "views": views}
-        # Inside a script nothing is unescaped, so no text may end it.
-        data = json.dumps(content, separators=(",", ":"), ensure_ascii=False).replace("<", "\\u003c")
-        height = f"height:{drawn['layout'].get('height', 320)}px"
-        return element(
-            "figure",
-            _buttons(self) if self.views else "",
-            element("div", class_="plot", id=self.name, role="group", aria_label=self.label, style=height),
-            element("script", Html(data), type="application/json", data_chart=self.name),
-        )
+        return {"data": drawn["data"], "layout": drawn["layout"], "views": [asdict(view) for view in self.views]}
 
 
 def plotly_js() -> str:
@@ -102,19 +96,4 @@ def hover_text(lines: Sequence[object]) -> str:
     'batch 3<br>size &lt; 4'
     """
     folded = [piece for line in lines for piece in textwrap.wrap(str(line), _HOVER_COLUMNS) or [""]]
-    return "<br>".join(escape(piece) for piece in folded)
-
-
-def _buttons(chart: Chart) -> Html:
-    buttons = join(
-        element(
-            "button",
-            view.label,
-            type="button",
-            data_view=at,
-            aria_pressed="false" if at else "true",
-            aria_controls=chart.name,
-        )
-        for at, view in enumerate(chart.views)
-    )
-    return element("div", buttons, class_="views", role="group", aria_label="what the chart shows", data_for=chart.name)
+    return "<br>".join(html.escape(piece) for piece in folded)

@@ -5,9 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from penstock.errors import BadInputError
-from penstock.report.chart import graph_objects
 from penstock.report.comparison.page import comparison_page
-from penstock.report.page import Page
+from penstock.report.page import Page, check_packages
 from penstock.report.run.data import load_run
 from penstock.report.run.page import run_page
 from penstock.score import comparison as comparisons
@@ -22,7 +21,7 @@ def write_report(path: Path, out: Path | None = None) -> Path:
 
     By default it is `report.html` in that folder; for a file of another name than usual, that name with `.html`.
     """
-    graph_objects()
+    check_packages()
     page = _page_of(path)
     target = out or _beside(path)
     try:

@@ -3,8 +3,8 @@
     met = the objective holds, or w(b) < t (1 - h) and nothing was left behind
 
 The second part is for a latency held within a band. At `1 s ± 10%` the thesis' B-SLH calls an idle stream a failure, as
-its batches are too fast; no controller could have filled them. Where it is not known whether anything was left, a batch
-that is too fast has missed.
+its batches are too fast; no controller could have filled them. Where the backlog is not known, as on files when few are
+left, nothing was left by a batch of less than half its limit; any other that is too fast has missed.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from penstock.sample import BatchSample
+from penstock.sample import NOT_FULL, BatchSample
 from penstock.score.hits import hits
 from penstock.slo import Kind, Metric, Slo
 
@@ -65,4 +65,10 @@ def _measured(samples: list[BatchSample], slo: Slo) -> npt.NDArray[np.float64]:
 
 
 def _nothing_left(samples: list[BatchSample]) -> npt.NDArray[np.bool_]:
-    return np.array([sample.backlog is not None and sample.backlog <= 0 for sample in samples], dtype=bool)
+    return np.array([_took_all(sample) for sample in samples], dtype=bool)
+
+
+def _took_all(sample: BatchSample) -> bool:
+    if sample.backlog is not None:
+        return sample.backlog <= 0
+    return sample.limit is not None and sample.size < NOT_FULL * sample.limit

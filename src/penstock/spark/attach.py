@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from platformdirs import user_state_path
 from pyspark import SparkContext
 from pyspark.sql.streaming.query import StreamingQuery
 
@@ -84,7 +84,7 @@ def attach(
     # A mistake is told before anything of the query is touched.
     registry.create(controller, terms.slo, 1.0, live=True, **settings)
     monitor = Monitor.of(context)
-    with monitor.taking:
+    with monitor.taking(str(query.id), monitor.lease_s):
         live = monitor.live(query)
         gate, path = terms.gate(live), terms.path(live)
         if size is None:
@@ -180,8 +180,7 @@ def _size_in_force(live: LiveQuery, gate: SourceGate) -> float:
 
 
 def _default_journal(live: LiveQuery) -> Path:
-    state = os.environ.get("XDG_STATE_HOME") or str(Path.home() / ".local" / "state")
-    folder = Path(state) / "penstock"
+    folder = user_state_path("penstock")
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:

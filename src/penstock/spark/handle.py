@@ -14,7 +14,7 @@ from typing import Any
 from pyspark.sql.streaming.query import StreamingQuery
 
 from penstock.control.loop import Gate, Loop
-from penstock.errors import PenstockError, UnsupportedError
+from penstock.errors import LimitsReturnedError, PenstockError, UnsupportedError
 from penstock.journal import Journal, Recording, read
 from penstock.sample import BatchSample, Decision
 from penstock.score import summarise
@@ -142,7 +142,12 @@ class Handle:
 
     def _take(self, kind: str, event: dict[str, Any], began_s: float) -> None:
         if kind == "job":
-            self._observe(self._sampler.job_ended(parse_job_end(event)), began_s)
+            sample = self._sampler.job_ended(parse_job_end(event))
+            if event.get("superseded"):
+                # A later report of the same batch waits already, and decides.
+                self._untold_s += time.perf_counter() - began_s
+            else:
+                self._observe(sample, began_s)
         elif kind == "progress":
             counted = event.get("files") or (), event.get("rows") or ()
             self._progress(parse_progress(event["progress"], *counted), began_s)
@@ -158,13 +163,21 @@ class Handle:
                 self._failed(str(event["error"]))
             self._end("the query has stopped")
         elif kind == "fault":
-            self._loop.journal.event("monitor-fault", error=event.get("error"))
+            # One of a single run is told in place of the progress of a batch.
+            self._loop.fault("monitor", str(event.get("error")), blind="run" in event)
         elif kind == "resumed":
             silent_s = event["silent_ms"] / 1e3
             self._loop.renew(
                 f"nobody took this query's events for {format_duration(silent_s)}, so its own limit was back in force; "
-                "from now on it is steered again"
+                "from now on it is steered again",
+                event["back_ms"] / 1e3,
             )
+        elif kind == "dropped":
+            lost = RuntimeError(f"{event['events']} events came faster than they were handled, and are lost")
+            for _ in range(event["batches"]):
+                self._loop.fault("monitor", lost)
+            if not event["batches"]:
+                self._loop.fault("monitor", lost, blind=False)
         if kind in ("planned", "job", "progress", "bytes"):
             self._follow_sizes()
 
@@ -277,6 +290,8 @@ class Handle:
         for gate in _in_bytes(self._loop.gate):
             try:
                 gate.follow()
+            except LimitsReturnedError:
+                return
             except Exception as fault:
                 # Told once: it is tried five times a second.
                 self._say_once("gate-fault", f"the rows of the next batch were not set, the last ones stay: {fault!r}")
@@ -369,7 +384,7 @@ class Handle:
                 self._ended = why
                 self._loop.stop(why, restore=restore)
                 self._loop.journal.close()
-                self._monitor.unwatch(self._live)
+                self._monitor.unwatch(self._live, settled=restore)
             if for_good:
                 self._monitor.unfollow(self._live, self)
         self._over.set()

@@ -15,9 +15,10 @@ from penstock.control.lag_guard import LagGuard
 from penstock.control.loop import Loop
 from penstock.control.registry import create
 from penstock.control.wrappers import Bounded
-from penstock.errors import UnsupportedError
+from penstock.errors import LimitsReturnedError, UnsupportedError
 from penstock.journal import Journal, read
 from penstock.sample import BatchSample, Decision, Status
+from penstock.score import summarise
 from penstock.slo import Slo
 from penstock.testing.fakes import FakeGate
 
@@ -395,6 +396,34 @@ def test_the_journal_says_which_decision_a_batch_obeyed(journal: Journal):
     assert read(journal._path).obeyed == {0: -1, 1: -1, 2: 0}
 
 
+def test_batches_of_the_time_in_which_the_users_limit_was_back_obeyed_no_decision(journal: Journal):
+    clock = ManualClock()
+    loop = Loop(SLO, Faf(SLO, 100, step=10), FakeGate(), journal, clock=clock)
+    clock.advance(10.0)
+    loop.start()
+    clock.advance(10.0)
+    loop.renew("nobody was there", since_s=15.0)
+    for batch_id, started_s in enumerate((12.0, 16.0, 21.0)):
+        loop.observe(sample(batch_id, started_s=started_s))
+    # All are seen after the renewal, but only the third was planned after it.
+    assert read(journal._path).obeyed == {0: -1, 2: 1}
+
+
+def test_a_decision_that_the_jvm_did_not_take_since_the_users_limit_is_back_is_not_applied_and_no_fault(
+    journal: Journal,
+):
+    class Returned(FakeGate):
+        def apply(self, decision: Decision) -> None:
+            raise LimitsReturnedError("back in force")
+
+    loop = Loop(SLO, Faf(SLO, 100, step=10), Returned(), journal)
+    loop.start()
+    loop.observe(sample(0, started_s=10.0))
+    recording = read(journal._path)
+    assert [record.applied for record in recording.decisions] == [False, False]
+    assert (recording.events, recording.obeyed) == ([], {})
+
+
 def test_an_objective_that_no_size_meets_is_told_once_for_every_controller(journal: Journal):
     loop = Loop(SLO, Fixed(SLO, 1), FakeGate("files"), journal)
     for batch_id in range(40):
@@ -418,3 +447,149 @@ def test_a_fixed_time_is_news_also_where_batches_have_many_rows(journal: Journal
     for batch_id in range(30):
         loop.observe(sample(batch_id, 6.0 + batch_id % 2 / 10, size=1000 * (1 + batch_id % 3)))
     assert events(journal) == ["objective"]
+
+
+def test_an_idle_file_stream_has_met_what_it_holds(journal: Journal):
+    clock, slo = ManualClock(), Slo.parse("2 s ± 10%")
+    loop = Loop(slo, create("predictive", slo, 8, live=True), FakeGate("files"), journal, clock=clock)
+    loop.start()
+    for batch_id in range(6):
+        clock.advance(1.0)
+        # One file; the source keeps no list of what is left.
+        loop.observe(sample(batch_id, 0.5, size=1, started_s=clock.wall_s(), backlog=None))
+    recording = read(journal._path)
+    assert recording.samples[0].limit == 8
+    assert summarise(recording.samples, slo)["met_percent"] == 100.0
+
+
+def test_the_users_own_limit_is_not_known_as_a_number(journal: Journal):
+    clock = ManualClock()
+    loop = Loop(SLO, Fixed(SLO, 50), FakeGate(), journal, clock=clock, observe_only=True)
+    loop.start()
+    clock.advance(1.0)
+    loop.observe(sample(0, started_s=clock.wall_s()))
+    assert read(journal._path).samples[0].limit is None
+
+
+def in_danger(loop: Loop, batch_id: int, size: float, wait_s: float, **fields: object) -> None:
+    loop.observe(sample(batch_id, size=size, wait_s=wait_s, **{"backlog": 1e6, **fields}))
+
+
+def blind_loop(journal: Journal, gate: FakeGate, **fields: object) -> Loop:
+    """A loop that has given up, at a size of 10; the user's own limit is 500."""
+    loop = Loop(SLO, Raising(SLO, 10), gate, journal, patience=3, guard=LagGuard(60.0), **fields)
+    loop.start()
+    for batch_id in range(3):
+        in_danger(loop, batch_id, 10, wait_s=1.0)
+    assert gate.restored
+    gate.restored = False
+    return loop
+
+
+def test_after_giving_up_the_lag_guard_admits_more_than_the_users_limit_and_gives_it_back(journal: Journal):
+    gate = FakeGate()
+    loop = blind_loop(journal, gate)
+    in_danger(loop, 3, 500, wait_s=20.0)
+    assert (gate.size, gate.restored) == (10, False)
+    in_danger(loop, 4, 500, wait_s=35.0)
+    in_danger(loop, 5, 1000, wait_s=36.0)
+    assert (gate.size, gate.restored) == (2000, False)
+    in_danger(loop, 6, 2000, wait_s=28.0)
+    assert (gate.size, gate.restored) == (2000, False)
+    in_danger(loop, 7, 2000, wait_s=5.0)
+    assert gate.restored
+    assert events(journal) == ["controller-fault", "gave-up", "lag-guard", "lag-guard", "gave-up"]
+    applied = len(gate.applied)
+    in_danger(loop, 8, 500, wait_s=6.0)
+    assert len(gate.applied) == applied
+
+
+def test_after_giving_up_the_lag_guard_is_silent_where_its_limit_might_be_below_the_users(journal: Journal):
+    gate, clock = FakeGate(), ManualClock()
+    loop = blind_loop(journal, gate, clock=clock)
+    told, applied = events(journal), len(gate.applied)
+    in_danger(loop, 3, 500, wait_s=51.0, backlog=None)  # nobody knows whether the limit held it back
+    in_danger(loop, 4, 500, wait_s=52.0, backlog=0.0)
+    assert (events(journal), len(gate.applied)) == (told, applied)
+
+
+def test_after_giving_up_a_batch_that_was_planned_before_does_not_stand_for_the_users_limit(journal: Journal):
+    class Later(FakeGate):
+        def restore(self) -> None:
+            super().restore()
+            clock.advance(10.0)
+
+    gate, clock = Later(), ManualClock()
+    loop = blind_loop(journal, gate, clock=clock)
+    applied = len(gate.applied)
+    in_danger(loop, 3, 10, wait_s=50.0, started_s=clock.wall_s() - 5.0)
+    assert len(gate.applied) == applied
+    in_danger(loop, 4, 500, wait_s=50.0, started_s=clock.wall_s())
+    assert gate.size == 1000
+
+
+def test_a_users_limit_that_could_not_be_given_back_is_tried_again_and_told_when_it_is_back(journal: Journal):
+    class Stubborn(FakeGate):
+        failures = 2
+
+        def restore(self) -> None:
+            if self.failures:
+                self.failures -= 1
+                raise OSError("not now")
+            super().restore()
+
+    gate = Stubborn()
+    loop = Loop(SLO, Fixed(SLO, 50), gate, journal, patience=3)
+    for batch_id in range(4):
+        loop.observe(sample(batch_id, status=Status.CLOCK_STEP))
+    assert not gate.restored
+    assert events(journal) == ["gate-fault"]
+    for batch_id in range(4, 9):
+        loop.observe(sample(batch_id, status=Status.CLOCK_STEP))
+    assert gate.restored
+    assert events(journal) == ["gate-fault", "gave-up", "gate-fault"]
+
+
+@pytest.mark.parametrize("confirmed", [True, False])
+def test_a_controller_that_fails_on_each_batch_once_is_told_once_and_counted(journal: Journal, confirmed: bool):
+    class Half(Raising):
+        def decide(self, sample: BatchSample) -> Decision:
+            return super().decide(sample) if sample.confirmed is confirmed else Decision(77.0, "well")
+
+    loop = Loop(SLO, Half(SLO, 100), FakeGate(), journal)
+    for batch_id in range(50):
+        loop.observe(sample(batch_id, confirmed=False))
+        loop.observe(sample(batch_id))
+    assert events(journal) == ["controller-fault"]
+    loop.stop("enough")
+    assert [event.details.get("times") for event in read(journal._path).events] == [None, 50, None]
+
+
+def test_faults_of_two_kinds_by_turns_are_told_once_each(journal: Journal):
+    class Turning(Raising):
+        def decide(self, sample: BatchSample) -> Decision:
+            raise (ZeroDivisionError, ValueError)[sample.batch_id % 2]("a bug")
+
+    loop = Loop(SLO, Turning(SLO, 100), FakeGate(), journal, patience=99)
+    for batch_id in range(50):
+        loop.observe(sample(batch_id))
+    assert events(journal) == ["controller-fault"] * 2
+
+
+def test_a_fault_of_the_probe_is_told_once_and_with_its_count_after_a_batch_without_it(journal: Journal):
+    loop = Loop(SLO, Fixed(SLO, 50), FakeGate(), journal)
+    for lost in range(1, 9):
+        loop.fault("monitor", f"{lost} events came faster than they were taken, and are lost", blind=False)
+        loop.observe(sample(lost, GOOD))
+    assert events(journal) == ["monitor-fault"]
+    loop.observe(sample(9, GOOD))
+    assert [event.details.get("times") for event in read(journal._path).events] == [None, 8]
+
+
+def test_a_report_that_cannot_be_read_is_told_again_after_one_that_could(journal: Journal):
+    loop = Loop(SLO, Fixed(SLO, 50), FakeGate(), journal)
+    for batch_id in (0, 3):
+        loop.fault("sampler", KeyError("sources"))
+        for good in (1, 2):
+            loop.observe(sample(batch_id + good, GOOD))
+    assert events(journal) == ["sampler-fault"] * 2

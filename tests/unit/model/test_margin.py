@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,7 @@ from penstock.control.percentile import Percentile
 from penstock.control.predictive import Predictive
 from penstock.control.wrappers import Wrapper
 from penstock.model.margin import Margin
+from penstock.sample import BatchSample
 from penstock.sim.plant import Plant, load_plant, plant_fields
 from penstock.sim.run import SimRun, SimSpec, simulate
 from penstock.slo import Slo
@@ -100,3 +102,23 @@ def test_on_a_busy_machine_p95_costs_hardly_more_throughput_than_its_fixed_time_
     # With 0.4 s of 1 s fixed, a batch at the bound takes 1.7 times as long for its items as plain Spark does.
     assert drained_s(ours) < 3.6 * drained_s(runs(str(path), "<= 1 h", 6, "fixed", size=1e9))
     assert kept(ours) >= 0.92
+
+
+def late_after_a_trickle(trickle: int, backlog: float | None, seed: int) -> int:
+    """Batches beyond 1 s of the first 40 of a backlog, after 60 of another and so many that took all there was."""
+    noise, controller, late = random.Random(seed), registry.create("predictive", Slo.parse(P95), 2000, live=True), 0
+    for batch_id in range(60 + trickle + 40):
+        idle = 60 <= batch_id < 60 + trickle
+        rows = 1000 if idle else round(controller.size)
+        took_s = (0.45 + 1e-4 * rows) * noise.lognormvariate(0, 0.1)
+        late += batch_id >= 60 + trickle and took_s > 1.0
+        controller.decide(BatchSample(batch_id, rows, rows, took_s, backlog=backlog if idle else 1e6))
+    return late
+
+
+@pytest.mark.parametrize("backlog", [0.0, None], ids=["nothing left", "unknown"])
+def test_batches_that_took_all_there_was_do_not_use_the_margin_up(backlog: float | None) -> None:
+    late = {trickle: [late_after_a_trickle(trickle, backlog, seed) for seed in range(40)] for trickle in (0, 50, 300)}
+    # Of 40 batches p95 allows 2; learned from the trickle, the margin would leave 3.9 and 4.6.
+    assert np.mean(late[50]) <= np.mean(late[0]) + 0.5
+    assert np.mean(late[300]) <= np.mean(late[0]) + 0.5

@@ -12,6 +12,7 @@ import pytest
 
 from penstock.cli import main as cli
 from penstock.errors import MissingExtraError
+from penstock.report.page import templates
 from penstock.report.write import write_report
 from penstock.sample import BatchSample
 
@@ -67,7 +68,9 @@ def test_bad_input_is_one_line_and_exit_2(
         assert reason in said.err
 
 
-def test_missing_plotly_names_the_extra(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "plotly", None)
+@pytest.mark.parametrize("package", ["plotly", "jinja2"])
+def test_a_missing_package_names_the_extra(package: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    templates.cache_clear()
+    monkeypatch.setitem(sys.modules, package, None)
     with pytest.raises(MissingExtraError, match=re.escape("pip install 'penstock-spark[report]'")):
         write_report(folder)

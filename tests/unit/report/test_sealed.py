@@ -12,6 +12,7 @@ import pytest
 from penstock.journal import Journal
 from penstock.report import page as page_module
 from penstock.report.chart import Chart, figure, plotly_js
+from penstock.report.page import Page, Section
 from penstock.report.write import write_report
 from penstock.sample import BatchSample
 
@@ -74,7 +75,8 @@ def test_text_of_a_journal_never_becomes_markup(
 def test_no_text_in_a_figure_can_end_its_script(parsed: Callable[[str], Any]) -> None:
     drawn = figure(100)
     drawn.add_scatter(x=[1], y=[1], name=EVIL)
-    written = Chart("x", drawn, "a chart").render()
-    assert written.count("</script>") == 1
+    written = Page("", "", "", [], [], [], [Section("", "", "", [Chart("x", drawn, "a chart")])]).render()
+    # Its own, plotly's and the page's.
+    assert written.count("</script>") == 3
     page = parsed(written)
     assert page.points("x")[0]["name"] == EVIL

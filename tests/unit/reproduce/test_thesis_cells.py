@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
 
+import psutil
 import pytest
 
 from penstock.reproduce.thesis import cells as cells_module
@@ -41,12 +40,11 @@ def _until(condition: Callable[[], bool], seconds: float = 60.0) -> bool:
     return condition()
 
 
-def _alive(pid: int) -> bool:
+def _alive(process: psutil.Process) -> bool:
     try:
-        state = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
-    except OSError:
+        return process.status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
         return False
-    return state != "Z"
 
 
 def quiet(done: int, of: int) -> None:
@@ -67,16 +65,15 @@ def test_numbers_of_a_run_are_those_of_its_metrics() -> None:
     assert (numbers["mad_d"], numbers["sd_d"]) == (run.metrics().mad_d, run.metrics().sd_d)
 
 
-@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="looks for workers in /proc")
 def test_killed_run_goes_on_where_it_stopped_and_leaves_no_worker(tmp_path: Path) -> None:
     file = tmp_path / "killed" / FILE
     process = subprocess.Popen([sys.executable, "-c", KILLED, str(file.parent)])
     assert _until(lambda: file.exists() and file.read_bytes().count(b"\n") >= 3)
-    workers = [int(pid) for pid in Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()]
-    os.kill(process.pid, signal.SIGKILL)
+    workers = psutil.Process(process.pid).children()
+    process.kill()
     process.wait()
     assert workers
-    assert _until(lambda: not any(_alive(pid) for pid in workers))
+    assert _until(lambda: not any(map(_alive, workers)))
     kept = len(read_cells(file))
     assert 3 <= kept < len(_cells())
     with file.open("ab") as torn:

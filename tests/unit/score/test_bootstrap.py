@@ -7,6 +7,7 @@ import math
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from penstock.errors import BadInputError
 from penstock.score import Interval, compare, interval_of
@@ -18,6 +19,16 @@ def test_the_interval_covers_the_true_mean_about_as_often_as_its_level_says(coun
     found = [interval_of(row.tolist(), level=0.9, resamples=400) for row in draws]
     covered = sum(each.low <= 50.0 <= each.high for each in found if each.low is not None and each.high is not None)
     assert 0.85 <= covered / 300 <= 0.95
+
+
+@pytest.mark.parametrize("count", [2, 3, 25])
+def test_the_interval_is_the_percentile_bootstrap_of_scipy_widened_for_few_values(count: int) -> None:
+    values = np.random.default_rng(count).normal(50.0, 5.0, count)
+    theirs = stats.bootstrap((values,), np.mean, n_resamples=2000, method="percentile", rng=np.random.default_rng(0))
+    wider = math.sqrt(count / (count - 1)) * stats.t.ppf(0.975, count - 1) / stats.norm.ppf(0.975)
+    low, high = (values.mean() + wider * (bound - values.mean()) for bound in theirs.confidence_interval)
+    ours = interval_of(values.tolist())
+    assert (ours.low, ours.high) == pytest.approx((low, high), rel=1e-9)
 
 
 @pytest.mark.parametrize("count", [3, 10])

@@ -231,6 +231,10 @@ def test_an_idle_stream_that_is_too_fast_has_met_what_it_holds() -> None:
     [
         ("1 s ± 10%", BatchSample(0, 10, 10, 0.65, backlog=1), 0),  # it left something behind
         ("1 s ± 10%", BatchSample(0, 10, 10, 0.65), 0),  # nobody knows
+        ("1 s ± 10%", BatchSample(0, 10, 10, 0.65, limit=21.0), 1),  # its limit did not hold it back
+        ("1 s ± 10%", BatchSample(0, 10, 10, 0.65, limit=12.0), 0),  # that may have
+        ("1 s ± 10%", BatchSample(0, 10, 10, 0.65, backlog=1, limit=21.0), 0),
+        ("1 s ± 10%", BatchSample(0, 10, 10, 1.2, limit=21.0), 0),
         ("1 s ± 10%", BatchSample(0, 10, 10, 1.2, backlog=0), 0),  # too slow is too slow
         ("1 s ± 10%", BatchSample(0, 10, 10, 0.65, status=Status.WARM_UP, backlog=0), None),
         ("1 s ± 10% end-to-end", BatchSample(0, 10, 10, 0.3, wait_s=0.1, backlog=0), 1),

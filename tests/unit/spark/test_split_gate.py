@@ -374,3 +374,14 @@ def test_restoring_restores_every_source_and_units_may_not_differ() -> None:
     assert (gate.unit, gate.first_size, gate.waits) == ("rows", 2000.0, True)
     with pytest.raises(UnsupportedError, match="limited in bytes and files"):
         split(Source(unit="files"), Source(unit="bytes"))
+
+
+def test_each_source_goes_back_to_its_own_limit_also_where_another_fails() -> None:
+    class Broken(Source):
+        def restore(self) -> None:
+            raise OSError("not now")
+
+    sources = [Source(), Broken(), Source()]
+    with pytest.raises(OSError, match="not now"):
+        split(*sources).restore()
+    assert [source.restored for source in sources] == [True, False, True]

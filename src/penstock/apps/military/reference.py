@@ -17,6 +17,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
+from platformdirs import user_cache_path
 
 from penstock.apps.digest import Digest
 from penstock.apps.military import sizes
@@ -99,10 +100,9 @@ def _checked_items(workload: Workload) -> int:
 
 
 def _cached(size_class: str, seed: int, cost: str) -> Path:
-    home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     parts = (VERSION, key(size_class, seed, cost), sizes.layout(size_class).counts, sizes.LOW_COST, sizes.HIGH_COST)
     name = hashlib.sha256(repr(parts).encode()).hexdigest()[:24]
-    return home / "penstock" / "military" / f"{name}.digest"
+    return user_cache_path("penstock") / "military" / f"{name}.digest"
 
 
 def main(wanted: Sequence[str]) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 from penstock.bench.demo.runs import BASE, Runs, Watch
 from penstock.bench.run import RunSpec, prepare
 from penstock.journal import read
-from penstock.report.chart import graph_objects
+from penstock.report.page import check_packages
 from penstock.report.picture import check, draw, draw_pair
 from penstock.report.write import write_report
 
@@ -37,7 +37,7 @@ def demonstrate_hold(out: Path, watch: Watch, spec: RunSpec = SPEC, limit_s: flo
     alone, together = out / "adaptive.png", out / "comparison.png"
     # What could not be drawn is refused before runs are spent on it.
     check(alone)
-    graph_objects()
+    check_packages()
     with Runs(watch, limit_s) as runs:
         adaptive, stopped = runs.run(spec, out / "adaptive")
         if stopped:

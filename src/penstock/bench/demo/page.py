@@ -8,8 +8,8 @@ from pathlib import Path
 
 from penstock.bench.demo.outcome import NAMES, PENSTOCK, PLAIN, Outcome, notes, seconds, sentence
 from penstock.report import words
-from penstock.report.markup import Html, element, table
 from penstock.report.page import Number, Page, Section
+from penstock.report.parts import Cell, Image, Table
 from penstock.slo import Slo
 
 _OUTPUT = {True: "correct", False: "WRONG", None: "not checked"}
@@ -46,19 +46,19 @@ def write_page(
     return out
 
 
-def _image(path: Path) -> Html:
+def _image(path: Path) -> Image:
     data = base64.b64encode(path.read_bytes()).decode("ascii")
     about = "Latency of each batch over time, and the share of the backlog that is done, for each of the three"
-    return element("img", src=f"data:image/png;base64,{data}", alt=about)
+    return Image(f"data:image/png;base64,{data}", about)
 
 
-def _table(outcomes: Mapping[str, Outcome], reports: Mapping[str, Path], out: Path) -> Html:
+def _table(outcomes: Mapping[str, Outcome], reports: Mapping[str, Path], out: Path) -> Table:
     rows = []
     for name in NAMES:
         outcome = outcomes[name]
-        link: Html | str = words.DASH
+        link: Cell | str = words.DASH
         if name in reports:
-            link = element("a", "decisions and measures", href=reports[name].relative_to(out.parent).as_posix())
+            link = Cell("decisions and measures", link=reports[name].relative_to(out.parent).as_posix())
         rows.append(
             [
                 NAMES[name],
@@ -71,4 +71,4 @@ def _table(outcomes: Mapping[str, Outcome], reports: Mapping[str, Path], out: Pa
             ]
         )
     head = ["", "batches within the bound", "share", "longest batch", "drained in", "output", "report"]
-    return table(head, rows, label="The three side by side", words=(0, 5, 6))
+    return Table(head, rows, label="The three side by side", words=(0, 5, 6))

@@ -19,7 +19,7 @@ from penstock.bench.demo.picture import draw_race
 from penstock.bench.demo.runs import BASE, Runs, Watch
 from penstock.bench.run import PreparedRun, RunSpec, RunState, Tick, prepare
 from penstock.journal import Recording, read
-from penstock.report.chart import graph_objects
+from penstock.report.page import check_packages
 from penstock.report.picture import check
 from penstock.report.write import write_report
 
@@ -53,7 +53,7 @@ def demonstrate(
     picture, page = out / "backlog.png", out / "report.html"
     # What could not be drawn is refused before runs are spent on it.
     check(picture)
-    graph_objects()
+    check_packages()
     outcomes: dict[str, Outcome] = {}
     summaries: dict[str, dict[str, Any]] = {}
     with Runs(watch, limit_s) as runs:

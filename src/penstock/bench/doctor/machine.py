@@ -25,12 +25,14 @@ _PACKAGES = {
     "numba": (True, (0, 60), None),
     "matplotlib": (False, (3, 8), None),
     "plotly": (False, (6, 0), None),
+    "jinja2": (False, (3, 1), None),
     "confluent-kafka": (False, (2, 5), None),
 }
 _SPARK_EXTRA = install_command("spark")
 _INSTALL = {
     "matplotlib": install_command("report"),
     "plotly": install_command("report"),
+    "jinja2": install_command("report"),
     "confluent-kafka": install_command("kafka"),
 }
 _JAVA_HELP = "apt-get install openjdk-17-jre-headless, or point JAVA_HOME to a Java 17+"

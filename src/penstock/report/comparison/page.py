@@ -11,8 +11,8 @@ from penstock.report.comparison.charts import interval_chart, patterns_chart
 from penstock.report.comparison.measures import MEASURES, mean_of, ordered
 from penstock.report.comparison.small_multiples import load_first_runs, traces_chart
 from penstock.report.comparison.tables import metrics_table, single_runs_table, tolerances_table
-from penstock.report.markup import pairs
 from penstock.report.page import Number, Page, Section
+from penstock.report.parts import Pairs
 from penstock.score.bootstrap import LEVEL
 
 Row = Mapping[str, Any]
@@ -119,5 +119,5 @@ def _sections(rows: Sequence[Row], about: Mapping[str, Any], metric: str, folder
             Section("traces", "Latency of single runs", _TRACES, [traces_chart(runs), *([links] if links else [])])
         )
     fields = [(str(key), words.plain(value)) for key, value in about.items()]
-    found.append(Section("about", "About", "", [pairs(fields or [("about", words.DASH)], "About the comparison")]))
+    found.append(Section("about", "About", "", [Pairs(fields or [("about", words.DASH)], "About the comparison")]))
     return found

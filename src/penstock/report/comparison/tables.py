@@ -9,28 +9,28 @@ from urllib.parse import quote
 
 from penstock.report import words
 from penstock.report.comparison.measures import MEASURES, bounds_of, mean_of
-from penstock.report.markup import Html, element, escape, join, table
+from penstock.report.parts import Cell, Table
 
 Row = Mapping[str, Any]
 
 
-def metrics_table(rows: Sequence[Row]) -> Html:
+def metrics_table(rows: Sequence[Row]) -> Table:
     """One line a controller, oracles below a rule."""
     head = ["controller", "verdict", "runs", *(measure.label for measure in MEASURES.values()), "batches"]
     lines = [
         [
             words.plain(row.get("controller")),
-            element("span", words.plain(row.get("against_best")), class_="state"),
+            Cell(words.plain(row.get("against_best")), look="state"),
             words.count(row.get("runs")),
             *(_cell(row.get(name), measure.text) for name, measure in MEASURES.items()),
             words.count(mean_of(row.get("batches"))),
         ]
         for row in rows
     ]
-    return table(head, lines, label="All numbers", words=(0, 1), row_attributes=_apart(rows))
+    return Table(head, lines, label="All numbers", words=(0, 1), row_attributes=_apart(rows))
 
 
-def tolerances_table(rows: Sequence[Row]) -> Html:
+def tolerances_table(rows: Sequence[Row]) -> Table:
     """I-SLH and B-SLH of the same runs at each tolerance."""
     seen = [row for row in rows if row.get("at")]
     levels = list(dict.fromkeys(level for row in seen for level in row["at"]))
@@ -40,31 +40,26 @@ def tolerances_table(rows: Sequence[Row]) -> Html:
         cells = [_both(block) for block in blocks]
         lines.append([words.plain(row.get("controller")), *cells])
     head = ["controller", *(f"± {level}" for level in levels)]
-    return table(head, lines, label="Hits at other tolerances", row_attributes=_apart(seen))
+    return Table(head, lines, label="Hits at other tolerances", row_attributes=_apart(seen))
 
 
-def single_runs_table(rows: Sequence[Row], folder: Path) -> Html | None:
+def single_runs_table(rows: Sequence[Row], folder: Path) -> Table | None:
     """Links to the reports of single runs, where there are any beside the comparison."""
     lines = []
     for row in rows:
         links = [
-            element("a", str(each), href=quote(f"{each}/report.html"))
+            Cell(str(each), link=quote(f"{each}/report.html"))
             for each in row.get("folders") or []
             if (folder / str(each) / "report.html").exists()
         ]
         if links:
-            lines.append(
-                [words.plain(row.get("controller")), join([links[0], *(join([", ", each]) for each in links[1:])])]
-            )
-    return table(["controller", "reports"], lines, label="Reports of single runs", words=(0, 1)) if lines else None
+            lines.append([words.plain(row.get("controller")), links])
+    return Table(["controller", "reports"], lines, label="Reports of single runs", words=(0, 1)) if lines else None
 
 
-def _cell(block: object, text: Any) -> Html:
+def _cell(block: object, text: Any) -> Cell:
     low, high = bounds_of(block)
-    mean = escape(text(mean_of(block)))
-    if low is None or high is None:
-        return mean
-    return join([mean, Html("<br>"), element("span", f"{text(low)} – {text(high)}", class_="interval")])
+    return Cell(text(mean_of(block)), below="" if low is None or high is None else f"{text(low)} – {text(high)}")
 
 
 def _both(block: Mapping[str, Any]) -> str:
@@ -74,4 +69,4 @@ def _both(block: Mapping[str, Any]) -> str:
 
 def _apart(rows: Sequence[Row]) -> list[dict[str, object]]:
     first = next((at for at, row in enumerate(rows) if row.get("limit")), None)
-    return [{"class_": "apart"} if at == first and at else {} for at in range(len(rows))]
+    return [{"class": "apart"} if at == first and at else {} for at in range(len(rows))]

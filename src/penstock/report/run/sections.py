@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from penstock.report.batches import thinned
-from penstock.report.markup import element
 from penstock.report.page import Section
 from penstock.report.run.charts import cumulative_chart, patterns_chart, phases_chart, spread_chart
 from penstock.report.run.data import Run
@@ -104,6 +103,5 @@ def _decisions(run: Run) -> list[Section]:
 
 
 def _configuration(run: Run) -> Section:
-    nothing = [] if run.batches else [element("p", "The journal holds no batch.", class_="about")]
-    body = [*nothing, configuration(run.recording.header, run.extra)]
-    return Section("configuration", "Configuration", "", body)
+    about = "" if run.batches else "The journal holds no batch."
+    return Section("configuration", "Configuration", about, [configuration(run.recording.header, run.extra)])

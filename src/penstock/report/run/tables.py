@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, ClassVar
 
 from penstock.journal import Recording
 from penstock.journal.reader import Event
 from penstock.report import words
 from penstock.report.batches import Batch, owners_of
-from penstock.report.markup import Html, element, join, pairs, table
+from penstock.report.parts import Cell, Columns, Pairs, Part, Table
 from penstock.report.run.data import ORDINARY
 from penstock.score import Response
 from penstock.slo import Slo, Verdict
 
 MOST_ROWS = 2000
 _NEAR_S = 3600.0
-_VERDICTS = {Verdict.MET: "✓ hit", Verdict.MISSED: "✕ miss", Verdict.UNKNOWN: "not counted"}
+_VERDICTS = {Verdict.MET: "✓ hit", Verdict.MISSED: "✕ miss"}
 
 
-def responses_table(responses: Sequence[Response]) -> Html:
+def responses_table(responses: Sequence[Response]) -> Table:
     """How each change of the load was answered."""
     rows = [
         [
@@ -36,11 +37,22 @@ def responses_table(responses: Sequence[Response]) -> Html:
         for response in responses[:MOST_ROWS]
     ]
     head = ["part", "from batch", "batches", "settled after", "in time", "overshoot", "distance after", "stable"]
-    return table(head, rows, label="Response to each load change", words=(0, 7), scroll=len(rows) > 12)
+    return Table(head, rows, label="Response to each load change", words=(0, 7), scroll=len(rows) > 12)
 
 
-def decisions_table(recording: Recording, batches: Sequence[Batch], slo: Slo) -> Html:
-    """Every decision with what it was taken on and why; a search box above it."""
+@dataclass(frozen=True)
+class Decisions:
+    """The table of decisions with a search box above it, how many rows it has, and a note below."""
+
+    template: ClassVar[str] = "decisions.html"
+
+    table: Table
+    found: str
+    note: str
+
+
+def decisions_table(recording: Recording, batches: Sequence[Batch], slo: Slo) -> Decisions:
+    """Every decision with what it was taken on and why."""
     owners = owners_of(recording)
     final = {owner: at for at, owner in enumerate(owners)}
     rows: list[list[object]] = []
@@ -56,31 +68,27 @@ def decisions_table(recording: Recording, batches: Sequence[Batch], slo: Slo) ->
                 _verdict(batch),
                 words.count(batch.sample.size if batch else None),
                 words.count(record.decision.size),
-                element(
-                    "span", "replaced" if replaced else "applied" if record.applied else "not applied", class_="state"
-                ),
+                Cell("replaced" if replaced else "applied" if record.applied else "not applied", look="state"),
                 record.decision.reason,
             ]
         )
-        attributes.append({"class_": "replaced"} if replaced else {"data_at": owner})
+        attributes.append({"class": "replaced"} if replaced else {"data-at": owner})
     head = ["batch", "measured", "verdict", "its size", "decided", "state", "reason"]
-    label = "Decisions with their reasons"
-    box = element(
-        "input", type="search", id="search", placeholder="e.g. miss, under, ramp-up", aria_controls="decisions-table"
-    )
-    found = element("span", words.number_of(len(rows), "row"), id="found", role="status")
-    search = element("div", element("label", "Search ", box), found, class_="search")
-    whole = table(
-        head, rows, label=label, words=(2, 5, 6), scroll=True, name="decisions-table", row_attributes=attributes
+    table = Table(
+        head,
+        rows,
+        label="Decisions with their reasons",
+        words=(2, 5, 6),
+        scroll=True,
+        name="decisions-table",
+        row_attributes=attributes,
     )
     left_out = len(recording.decisions) - len(rows)
-    note = (
-        f"The first {MOST_ROWS:,} decisions are listed; {left_out:,} more are in the journal." if left_out > 0 else ""
-    )
-    return join([search, whole, element("p", note, class_="note") if note else ""])
+    note = f"The first {MOST_ROWS:,} decisions are listed; {left_out:,} more are in the journal." if left_out else ""
+    return Decisions(table, words.number_of(len(rows), "row"), note)
 
 
-def events_table(events: Sequence[Event], batches: Sequence[Batch]) -> Html:
+def events_table(events: Sequence[Event], batches: Sequence[Batch]) -> Table:
     """What else happened; the unusual has a colour and a mark."""
     began_s = batches[0].sample.started_s if batches else None
     rows = []
@@ -90,12 +98,12 @@ def events_table(events: Sequence[Event], batches: Sequence[Batch]) -> Html:
         near = after_s is not None and 0 <= after_s <= batches[-1].at_s + _NEAR_S
         at = f"{after_s:,.1f} s" if near else words.DASH
         unusual = event.name not in ORDINARY
-        name = element("span", f"▲ {event.name}", class_="missed") if unusual else event.name
+        name = Cell(f"▲ {event.name}", look="missed") if unusual else event.name
         rows.append([at, name, words.told(event.details)])
-    return table(["after", "event", "details"], rows, label="Events", words=(0, 1, 2), scroll=len(rows) > 12)
+    return Table(["after", "event", "details"], rows, label="Events", words=(0, 1, 2), scroll=len(rows) > 12)
 
 
-def configuration(header: Mapping[str, Any], summary: Mapping[str, Any]) -> Html:
+def configuration(header: Mapping[str, Any], summary: Mapping[str, Any]) -> Columns:
     """The header of the journal and the spec of the run, name by name."""
     opened_s = words.known(header.get("opened_s"))
     left = [("penstock", words.plain(header.get("penstock")))]
@@ -108,13 +116,13 @@ def configuration(header: Mapping[str, Any], summary: Mapping[str, Any]) -> Html
     right = [(str(key), words.plain(value)) for key, value in spec.items()] if isinstance(spec, Mapping) else []
     if (wall_s := words.known(summary.get("wall_s"))) is not None:
         right.append(("took in all", words.duration(wall_s)))
-    blocks = [element("div", element("h3", "Journal"), pairs(left, "Header of the journal"))]
+    blocks: list[tuple[str, Part]] = [("Journal", Pairs(left, "Header of the journal"))]
     if right:
-        blocks.append(element("div", element("h3", "Run"), pairs(right, "Specification of the run")))
-    return element("div", join(blocks), class_="columns" if right else "single")
+        blocks.append(("Run", Pairs(right, "Specification of the run")))
+    return Columns(blocks)
 
 
-def phases_table(durations_s: Mapping[str, float], control: Mapping[str, float | None]) -> Html:
+def phases_table(durations_s: Mapping[str, float], control: Mapping[str, float | None]) -> Table:
     """Mean seconds of each phase and its share of a batch."""
     whole = sum(durations_s.values())
     rows: list[list[object]] = [
@@ -123,17 +131,10 @@ def phases_table(durations_s: Mapping[str, float], control: Mapping[str, float |
     ]
     if control["mean_s"] is not None:
         rows.append(["Penstock itself", words.duration(control["mean_s"]), words.percent(control["share"])])
-    return element(
-        "div", table(["phase", "mean", "of a batch"], rows, label="Mean time of a batch by phase"), class_="narrow"
-    )
+    return Table(["phase", "mean", "of a batch"], rows, label="Mean time of a batch by phase", narrow=True)
 
 
-def _verdict(batch: Batch | None) -> object:
+def _verdict(batch: Batch | None) -> str | Cell:
     if batch is None:
         return words.DASH
-    kind = batch.verdict.value
-    return (
-        element("span", _VERDICTS[batch.verdict], class_=kind)
-        if batch.verdict is not Verdict.UNKNOWN
-        else "not counted"
-    )
+    return "not counted" if batch.verdict is Verdict.UNKNOWN else Cell(_VERDICTS[batch.verdict], batch.verdict.value)

@@ -57,6 +57,9 @@ class RowCosts:
     """
 
     def __init__(self, sources: int) -> None:
+        # Loaded only for queries of several sources, and before they wait for a fit: it takes a quarter of a second.
+        import scipy.optimize  # noqa: F401
+
         self.weights: tuple[float, ...] = (1.0,) * sources
         self._past: deque[tuple[tuple[float, ...], float]] = deque(maxlen=_WINDOW)
         self._costs: _Floats = np.ones(sources)
@@ -95,20 +98,21 @@ def _believed(taken: _Floats, took_s: _Floats, costs: _Floats, mix: _Floats) -> 
     belief = np.zeros((len(costs) + 1, 2))
     belief[0, 0], belief[1:, 1] = 1.0, costs
     as_believed = design @ belief
-    factor = _nonnegative(*_normal(as_believed, np.ones(len(taken))))[1]
+    factor = _nonnegative(as_believed, np.ones(len(taken)))[1]
     # In proportion to their rows, so that sources which cannot be told apart move together.
     usual = design[:, 1:].mean(axis=0)
-    held = np.append(0.0, _PRIOR**2 * usual * usual.sum())
-    prior, prior_moment = np.diag(held), held * np.append(0.0, factor * costs)
+    held = np.append(0.0, _PRIOR * np.sqrt(usual * usual.sum()))
+    prior, prior_target = np.diag(held), held * np.append(0.0, factor * costs)
+    # The square roots of how much each batch counts.
     trust = np.ones(len(taken))
     for _ in range(2):
-        gram, moment = _normal(design, trust)
-        fitted = _nonnegative(gram + prior, moment + prior_moment)
+        fitted = _nonnegative(np.vstack((design * trust[:, None], prior)), np.append(trust, prior_target))
         errors = np.abs(1 - design @ fitted)
         allowed = _FAR_OFF * (1.5 * float(np.median(errors)) + _LEAST_ERROR)
-        trust = np.minimum(1.0, allowed / np.maximum(errors, _LEAST_ERROR))
-    old = float(trust @ (1 - as_believed @ _nonnegative(*_normal(as_believed, trust))) ** 2)
-    new = float(trust @ (1 - design @ fitted) ** 2)
+        trust = np.sqrt(np.minimum(1.0, allowed / np.maximum(errors, _LEAST_ERROR)))
+    refitted = _nonnegative(as_believed * trust[:, None], trust)
+    old = float(np.sum((trust * (1 - as_believed @ refitted)) ** 2))
+    new = float(np.sum((trust * (1 - design @ fitted)) ** 2))
     noise = new / (len(taken) - len(costs) - 1) + _LEAST_ERROR**2
     if old - new <= _CLEARLY * noise * (len(costs) - 1):
         return costs
@@ -118,21 +122,12 @@ def _believed(taken: _Floats, took_s: _Floats, costs: _Floats, mix: _Floats) -> 
     return half_way
 
 
-def _normal(design: _Floats, trust: _Floats) -> tuple[_Floats, _Floats]:
-    """The normal equations of a fit to 1."""
-    trusted = design * trust[:, None]
-    return trusted.T @ design, trusted.sum(axis=0)
+def _nonnegative(design: _Floats, target: _Floats) -> _Floats:
+    """Least squares with nothing below zero."""
+    from scipy.optimize import nnls
 
-
-def _nonnegative(gram: _Floats, moment: _Floats) -> _Floats:
-    """Least squares with nothing below zero: what would be is left out, and the rest solved anew."""
     # A fixed second beside a thousand rows: brought to one size, no number drowns in the rounding of another.
-    unit = np.sqrt(gram.diagonal())
-    kept = unit > _NOTHING
-    while True:
-        solved = np.zeros(len(unit))
-        scaled = gram[np.ix_(kept, kept)] / np.outer(unit[kept], unit[kept])
-        solved[kept] = np.linalg.lstsq(scaled, moment[kept] / unit[kept], rcond=1e-10)[0]
-        if (solved >= 0).all():
-            return solved / np.where(kept, unit, 1.0)
-        kept &= solved > 0
+    unit = np.linalg.norm(design, axis=0)
+    unit[unit <= _NOTHING] = np.inf
+    found: _Floats = nnls(design / unit, target)[0] / unit
+    return found

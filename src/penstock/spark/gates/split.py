@@ -75,9 +75,15 @@ class SplitGate:
             gate.apply(replace(decision, size=size, min_size=least, item_s=decision.item_s / part))
 
     def restore(self) -> None:
-        """Every source goes back to its own limit."""
+        """Every source goes back to its own limit, also where another one fails."""
+        faults: list[Exception] = []
         for gate in self.gates:
-            gate.restore()
+            try:
+                gate.restore()
+            except Exception as fault:
+                faults.append(fault)
+        if faults:
+            raise faults[0]
 
     def admitted(self, sources: tuple[SourceRange, ...]) -> Admitted:
         """The weighted sum of what was taken, the oldest wait; the next split follows what is left."""

@@ -36,12 +36,9 @@ public class Limits {
     return (Debt) debts.get(runId);
   }
 
-  /** This limit of a source is the user's own; the first one that is told counts. */
+  /** This limit of a source is the user's own. */
   public synchronized void owe(String runId, Object execution, int source, Object limit) {
-    Map limits = debt(runId, execution).limits;
-    if (!limits.containsKey(Integer.valueOf(source))) {
-      limits.put(Integer.valueOf(source), limit);
-    }
+    debt(runId, execution).limits.put(Integer.valueOf(source), limit);
   }
 
   /** A source that reads its limit from a file, and the content that is the user's own limit. */
@@ -55,30 +52,44 @@ public class Limits {
     return debt == null ? null : debt.limits.get(Integer.valueOf(source));
   }
 
-  /** Limit a source from its next planned batch on, unless its run has got the user's limits back. */
-  public synchronized void set(String runId, Object execution, int source, Object limit) throws Exception {
+  /** Limit a source from its next planned batch on; false where its run has the user's limits back: nothing is set. */
+  public synchronized boolean set(String runId, Object execution, int source, Object limit) throws Exception {
     Debt debt = (Debt) debts.get(runId);
-    if (debt == null || !debt.back) {
-      Engine.setLimit(execution, source, limit);
+    if (debt != null && debt.back) {
+      return false;
     }
+    Engine.setLimit(execution, source, limit);
+    return true;
   }
 
-  /** Give a run the user's own limits back, until `takeUp`. */
+  /** Give a run the user's own limits back, until `takeUp`; a source that fails keeps no other from its own. */
   public synchronized void giveBack(String runId) throws Exception {
     Debt debt = (Debt) debts.get(runId);
-    if (debt == null || debt.back) {
+    if (debt == null) {
       return;
     }
     debt.back = true;
+    Exception failed = null;
     Iterator limits = debt.limits.entrySet().iterator();
     while (limits.hasNext()) {
       Map.Entry entry = (Map.Entry) limits.next();
-      Engine.setLimit(debt.execution, ((Integer) entry.getKey()).intValue(), entry.getValue());
+      try {
+        Engine.setLimit(debt.execution, ((Integer) entry.getKey()).intValue(), entry.getValue());
+      } catch (Exception fault) {
+        failed = fault;
+      }
     }
     Iterator files = debt.files.entrySet().iterator();
     while (files.hasNext()) {
       Map.Entry entry = (Map.Entry) files.next();
-      write((String) entry.getKey(), (String) entry.getValue());
+      try {
+        write((String) entry.getKey(), (String) entry.getValue());
+      } catch (Exception fault) {
+        failed = fault;
+      }
+    }
+    if (failed != null) {
+      throw failed;
     }
   }
 

@@ -9,6 +9,7 @@ import java.util.Map;
 import java.util.Properties;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.LinkedBlockingDeque;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
@@ -45,7 +46,7 @@ public class Probe extends SparkListener {
   private static final long WEIGH_RETRY_MS = 10000;
   private static final int WEIGH_TRIES = 3;
   private final Limits limits = new Limits();
-  private final LinkedBlockingQueue events = new LinkedBlockingQueue();
+  private final LinkedBlockingDeque events = new LinkedBlockingDeque();
   private final AtomicLong queuedBytes = new AtomicLong();
   private final ConcurrentHashMap watched = new ConcurrentHashMap();
   private final ConcurrentHashMap weighed = new ConcurrentHashMap();
@@ -61,7 +62,9 @@ public class Probe extends SparkListener {
   private volatile long firstRows = 1000;
   private SparkContext context = null;
   private volatile long leaseMs = Long.MAX_VALUE;
-  private volatile long polledMs = System.currentTimeMillis();
+  // Counted by the keeper while it runs: time in which this machine stands still does not count.
+  private final AtomicLong silentMs = new AtomicLong();
+  private volatile long backMs = 0;
   private volatile boolean expired = false;
   private volatile boolean closed = false;
   private Thread looker = null;
@@ -71,7 +74,6 @@ public class Probe extends SparkListener {
   public void open(SparkContext context, long leaseMs) {
     this.context = context;
     this.leaseMs = leaseMs;
-    this.polledMs = System.currentTimeMillis();
     context.listenerBus().addToQueue(this, "penstock");
     Thread keeper = new Thread(new Keeper(), "penstock-lease");
     keeper.setDaemon(true);
@@ -124,10 +126,15 @@ public class Probe extends SparkListener {
     }
   }
 
-  /** Unless a later run of the same query is watched by now. */
-  public void unwatch(String queryId, Object execution) throws Exception {
+  /**
+   * Unless a later run of the same query is watched by now. `settled`: the run has its own limits again; else they stay
+   * owed, since somebody else takes over.
+   */
+  public void unwatch(String queryId, Object execution, boolean settled) throws Exception {
     watched.remove(queryId, execution);
-    limits.settle(String.valueOf(Engine.call(execution, "runId")));
+    if (settled) {
+      limits.settle(String.valueOf(Engine.call(execution, "runId")));
+    }
   }
 
   /** From now on report the bytes of the files that a batch takes from this source; of Kafka's logs, once watched. */
@@ -155,13 +162,17 @@ public class Probe extends SparkListener {
     welcome = names;
   }
 
-  /** Limit a source from its next planned batch on; a later run of a followed query begins with this. */
-  public void setLimit(String queryId, Object execution, int source, Object limit) throws Exception {
-    limits.set(String.valueOf(Engine.call(execution, "runId")), execution, source, limit);
+  /**
+   * Limit a source from its next planned batch on; a later run of a followed query begins with this. False where the
+   * user's own limits are back for now, so that it was not set.
+   */
+  public boolean setLimit(String queryId, Object execution, int source, Object limit) throws Exception {
+    boolean set = limits.set(String.valueOf(Engine.call(execution, "runId")), execution, source, limit);
     Map last = (Map) followed.get(queryId);
     if (last != null) {
       last.put(Integer.valueOf(source), limit);
     }
+    return set;
   }
 
   /** What the users are owed. */
@@ -177,10 +188,9 @@ public class Probe extends SparkListener {
 
   /** The next event as JSON, or null when none came in time. */
   public String poll(long timeoutMs) throws Exception {
-    long before = polledMs;
-    polledMs = System.currentTimeMillis();
-    if (expired) {
-      takeUpAll(polledMs - before);
+    long silent = silentMs.getAndSet(0);
+    if (expired && !closed) {
+      takeUpAll(silent);
     }
     String event = (String) events.poll(timeoutMs, TimeUnit.MILLISECONDS);
     if (event != null) {
@@ -189,16 +199,22 @@ public class Probe extends SparkListener {
     return event;
   }
 
-  private synchronized void giveBackAll() throws Exception {
+  private synchronized void giveBackAll() {
     expired = true;
+    backMs = System.currentTimeMillis();
     Iterator runs = limits.runs().iterator();
     while (runs.hasNext()) {
-      limits.giveBack((String) runs.next());
+      try {
+        limits.giveBack((String) runs.next());
+      } catch (Throwable fault) {
+        // The others get theirs all the same.
+        report(fault);
+      }
     }
   }
 
   /** Somebody polls again: ours are set again by whoever hears of it, and queries that started meanwhile are met. */
-  private synchronized void takeUpAll(long silentMs) throws Exception {
+  private synchronized void takeUpAll(long silent) throws Exception {
     expired = false;
     Iterator runs = limits.runs().iterator();
     while (runs.hasNext()) {
@@ -206,8 +222,12 @@ public class Probe extends SparkListener {
     }
     Map map = new LinkedHashMap();
     map.put("kind", "resumed");
-    map.put("silent_ms", Long.valueOf(silentMs));
-    emit(map);
+    map.put("silent_ms", Long.valueOf(silent));
+    map.put("back_ms", Long.valueOf(backMs));
+    // Before the batches of that time, and however much waits: nobody else says whose limit they had.
+    String text = JSON.writeValueAsString(map);
+    queuedBytes.addAndGet(size(text));
+    events.offerFirst(text);
     Object started = unmet.poll();
     while (started != null) {
       emit((Map) started);
@@ -290,7 +310,8 @@ public class Probe extends SparkListener {
         terminated((StreamingQueryListener.QueryTerminatedEvent) event);
       }
     } catch (Throwable fault) {
-      report(fault);
+      boolean progress = event instanceof StreamingQueryListener.QueryProgressEvent;
+      report(fault, progress ? ((StreamingQueryListener.QueryProgressEvent) event).progress().runId().toString() : null);
     }
   }
 
@@ -311,6 +332,7 @@ public class Probe extends SparkListener {
       map.put("kind", "progress");
       map.put("query", queryId);
       map.put("run", event.progress().runId().toString());
+      map.put("batch", Long.valueOf(event.progress().batchId()));
       map.put("progress", event.progress().json());
       try {
         map.put("rows", scans.rows(
@@ -356,8 +378,7 @@ public class Probe extends SparkListener {
         String queryId = start.id().toString();
         String name = start.name() == null ? "" : start.name();
         if (followed.containsKey(queryId) || (welcome != null && name.matches(welcome))) {
-          if (expired) {
-            unmet.offer(started(queryId, start.runId().toString(), name));
+          if (leftForLater(queryId, start.runId().toString(), name)) {
             return;
           }
           Meeting meeting = new Meeting(queryId, start.runId().toString(), name);
@@ -376,6 +397,14 @@ public class Probe extends SparkListener {
 
     public void onQueryTerminated(StreamingQueryListener.QueryTerminatedEvent end) {
     }
+  }
+
+  /** Whether nobody polls: then a run that starts is not limited, and is told of once somebody does. */
+  private synchronized boolean leftForLater(String queryId, String runId, String name) {
+    if (expired) {
+      unmet.offer(started(queryId, runId, name));
+    }
+    return expired;
   }
 
   private static Map started(String queryId, String runId, String name) {
@@ -415,23 +444,19 @@ public class Probe extends SparkListener {
         planning = Engine.planningLock(execution);
         held = planning.tryLock(HOLD_MS, TimeUnit.MILLISECONDS);
         ready.countDown();
-        long now = System.nanoTime() / 1000000;
-        long until = now + MEET_MS;
-        long asksSince = now;
-        while (Engine.sourceCount(execution) == 0 && Engine.active(execution) && now < until) {
+        long metNs = System.nanoTime();
+        long freeNs = metNs;
+        while (Engine.sourceCount(execution) == 0 && Engine.active(execution)
+            && System.nanoTime() - metNs < MEET_MS * 1000000) {
           if (!planning.hasQueuedThread(Engine.thread(execution))) {
-            asksSince = now;
-          } else if (now - asksSince > HOLD_MS) {
+            freeNs = System.nanoTime();
+          } else if (System.nanoTime() - freeNs > HOLD_MS * 1000000) {
             break;
           }
           Thread.sleep(1);
-          now = System.nanoTime() / 1000000;
         }
-        if (Engine.sourceCount(execution) > 0) {
-          limit(execution);
-          if (!emit(started(queryId, runId, name))) {
-            release(runId);
-          }
+        if (Engine.sourceCount(execution) > 0 && limit(execution) && !emit(started(queryId, runId, name))) {
+          release(runId);
         }
       } catch (Throwable fault) {
         report(fault);
@@ -443,13 +468,35 @@ public class Probe extends SparkListener {
       }
     }
 
-    private void limit(Object execution) throws Exception {
+    /** False where nobody is there any more to steer the run; the sources may have taken long to be there. */
+    private boolean limit(Object execution) throws Exception {
+      // Under the lock of `giveBackAll`: what is limited before it is given back by it, and after it nothing is limited.
+      synchronized (Probe.this) {
+        if (closed || leftForLater(queryId, runId, name)) {
+          return false;
+        }
+        boolean done = false;
+        try {
+          setFirst(execution);
+          done = true;
+        } finally {
+          if (!done) {
+            release(runId);
+          }
+        }
+        return true;
+      }
+    }
+
+    private void setFirst(Object execution) throws Exception {
       Map last = (Map) followed.get(queryId);
       if (!Engine.gateable(execution, last != null)) {
         return;
       }
       for (int i = 0; i < Engine.sourceCount(execution); i++) {
-        limits.owe(runId, execution, i, Engine.limit(execution, i));
+        if (limits.owed(runId, i) == null) {
+          limits.owe(runId, execution, i, Engine.limit(execution, i));
+        }
       }
       for (int i = 0; i < Engine.sourceCount(execution); i++) {
         Object first = last == null ? Engine.firstLimit(execution, i, firstFiles, firstRows)
@@ -464,15 +511,18 @@ public class Probe extends SparkListener {
   /** Gives the users' limits back where nobody polls; ends with its context. */
   private class Keeper implements Runnable {
     public void run() {
-      try {
-        while (!closed && !context.isStopped()) {
-          Thread.sleep(Math.max(10, Math.min(1000, leaseMs / 4)));
-          if (!expired && System.currentTimeMillis() - polledMs > leaseMs) {
+      while (!closed && !context.isStopped()) {
+        try {
+          long pauseMs = Math.max(10, Math.min(1000, leaseMs / 4));
+          Thread.sleep(pauseMs);
+          if (silentMs.addAndGet(pauseMs) > leaseMs && !expired) {
             giveBackAll();
           }
+        } catch (InterruptedException end) {
+          return;
+        } catch (Throwable fault) {
+          report(fault);
         }
-      } catch (Throwable fault) {
-        report(fault);
       }
     }
   }
@@ -622,9 +672,17 @@ public class Probe extends SparkListener {
   }
 
   private void report(Throwable fault) {
+    report(fault, null);
+  }
+
+  /** A fault of ours; with a run where it cost the progress of one of its batches. */
+  private void report(Throwable fault, String runId) {
     try {
       Map map = new LinkedHashMap();
       map.put("kind", "fault");
+      if (runId != null) {
+        map.put("run", runId);
+      }
       map.put("error", String.valueOf(fault));
       emit(map);
     } catch (Throwable ignored) {

@@ -14,7 +14,7 @@ import pyspark
 from pyspark import SparkContext
 from pyspark.sql.streaming.query import StreamingQuery
 
-from penstock.errors import UnsupportedError
+from penstock.errors import LimitsReturnedError, UnsupportedError
 from penstock.spark.faults import cause, hint
 
 # Our classes in the JVM; each may use those before it.
@@ -104,9 +104,9 @@ class LiveQuery:
         self._probe.watch(self.id, self._execution)
         self._probe.follow(self.id, self._execution.sparkSession())
 
-    def unwatch(self) -> None:
-        """Receive them no longer; a later run is still met."""
-        self._probe.unwatch(self.id, self._execution)
+    def unwatch(self, settled: bool) -> None:
+        """Receive them no longer; a later run is still met. `settled`: this run has the user's own limits again."""
+        self._probe.unwatch(self.id, self._execution, settled)
 
     def unfollow(self) -> None:
         """Leave the query's later runs alone."""
@@ -167,7 +167,8 @@ class LiveQuery:
         return [json.dumps(ends) for ends in json.loads(self._engine.endsAt(self._execution, source, times, _ASK_MS))]
 
     def _limit(self, source: int, limit: Any) -> None:
-        self._probe.setLimit(self.id, self._execution, source, limit)
+        if not self._probe.setLimit(self.id, self._execution, source, limit):
+            raise LimitsReturnedError("the user's own limits are back in force; wait until events are taken again")
 
     def _describe(self, query: StreamingQuery) -> dict[str, Any]:
         # The engine makes the sources in its own thread, a moment after start() returns.

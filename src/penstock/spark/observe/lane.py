@@ -5,17 +5,26 @@ from __future__ import annotations
 import logging
 import threading
 import time
+from collections import deque
 from collections.abc import Callable
-from queue import SimpleQueue
+from itertools import islice
 from typing import Any
 
 log = logging.getLogger("penstock")
 
 Event = dict[str, Any]
 
+MOST_WAITING = 1000
+# They come once, and nothing else tells what they tell.
+_NEVER_DROPPED = ("terminated", "resumed")
+
 
 class Lane:
     """Handles events one by one, so that a query whose handling is slow or stuck delays no other query.
+
+    At most 1,000 events wait. Further ones are dropped, and a `dropped` event in their place tells how many they were,
+    and how many of them were the progress of a batch. A job whose batch is told of again by an event that waits already
+    is marked `superseded`.
 
     >>> seen = []
     >>> lane = Lane("penstock-example", seen.append)
@@ -28,33 +37,61 @@ class Lane:
 
     def __init__(self, name: str, handle: Callable[[Event], None]) -> None:
         self._handle = handle
-        self._inbox: SimpleQueue[Event | None] = SimpleQueue()
-        self._busy: tuple[float, Event] | None = None
+        # The event in hand stays at the head until it is done.
+        self._inbox: deque[tuple[float, Event]] = deque()
+        self._closed = False
+        self._changed = threading.Condition()
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
         self._thread.start()
 
-    def put(self, event: Event) -> None:
-        """Have an event handled after those before it."""
-        self._inbox.put(event)
+    def put(self, event: Event, *, first: bool = False) -> None:
+        """Have an event handled after those before it; `first`: after the one in hand."""
+        with self._changed:
+            if len(self._inbox) >= MOST_WAITING and event["kind"] not in _NEVER_DROPPED:
+                self._drop(event)
+                return
+            self._inbox.insert(1 if first else len(self._inbox), (time.monotonic(), event))
+            self._changed.notify()
 
     def close(self) -> None:
         """End after the events that wait; may be called from within."""
-        self._inbox.put(None)
+        with self._changed:
+            self._closed = True
+            self._changed.notify()
 
     def join(self, timeout_s: float | None = None) -> None:
         """Wait for the end."""
         self._thread.join(timeout_s)
 
     def stuck_on(self, for_s: float) -> Event | None:
-        """The event that it has been busy with for longer than that, or None."""
-        busy = self._busy
-        return busy[1] if busy is not None and time.monotonic() - busy[0] > for_s else None
+        """The event in hand where it came longer ago than that, or None."""
+        with self._changed:
+            return self._inbox[0][1] if self._inbox and time.monotonic() - self._inbox[0][0] > for_s else None
+
+    def _drop(self, event: Event) -> None:
+        last = self._inbox[-1][1]
+        if last["kind"] != "dropped":
+            last = {"kind": "dropped", "events": 0, "batches": 0}
+            self._inbox.append((time.monotonic(), last))
+        last["events"] += 1
+        last["batches"] += event["kind"] == "progress"
 
     def _run(self) -> None:
-        while (event := self._inbox.get()) is not None:
-            self._busy = (time.monotonic(), event)
+        while (event := self._next()) is not None:
             try:
                 self._handle(event)
             except Exception:
                 log.exception("penstock: %s of query %s not handled", event.get("kind"), event.get("query"))
-            self._busy = None
+            with self._changed:
+                self._inbox.popleft()
+
+    def _next(self) -> Event | None:
+        with self._changed:
+            self._changed.wait_for(lambda: self._inbox or self._closed)
+            if not self._inbox:
+                return None
+            event = self._inbox[0][1]
+            if event["kind"] == "job" and "batch" in event:
+                later = islice(self._inbox, 1, None)
+                event["superseded"] = any(each.get("batch") == event["batch"] for _, each in later)
+            return event

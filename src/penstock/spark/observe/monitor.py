@@ -5,16 +5,18 @@ from __future__ import annotations
 import json
 import logging
 import threading
+import time
 import traceback
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, ClassVar, Protocol
 
 from py4j.protocol import Py4JNetworkError
 from pyspark import SparkContext
 from pyspark.sql.streaming.query import StreamingQuery
 
-from penstock.errors import UnsupportedError
+from penstock.errors import BadInputError, UnsupportedError
 from penstock.spark.jvm.bridge import Bridge, LiveQuery
 from penstock.spark.observe.lane import Event, Lane
 from penstock.units import format_duration, parse_duration_s
@@ -24,7 +26,10 @@ log = logging.getLogger("penstock")
 LEASE = "spark.penstock.lease"
 """The setting for how long the JVM keeps our limits in force while nobody polls."""
 LEASE_S = 30.0
+# A poll may wait 0.5 s, and a busy driver's a little longer.
+_LEAST_LEASE_S = 2.0
 _POLL_MS = 500
+_END_S = 5.0
 
 
 class Observer(Protocol):
@@ -68,9 +73,10 @@ class Monitor:
     A query that is met as it starts, because `attach_all` or a handle waits for it, may wait up to 0.25 s for the
     thread that limits its sources, and its first plan as long. Nothing else of ours is on a query's way.
 
-    The monitor's own thread only polls and sorts. What an event calls for is done in the lane of its query, so one that
-    is slow or hangs holds up no other. A lane that is stuck for the time of the lease gets its query the user's limits
-    back until it goes on; the JVM does so for all queries where nobody polls for that long (`Probe.java`).
+    The monitor's own thread only polls and sorts. What an event calls for is done in the lane of its query, and every
+    start has a lane of its own, so one that is slow or hangs holds up no other. A lane that is stuck, or behind, by the
+    time of the lease gets its query the user's limits back until it is behind by less than half of that; the JVM does
+    so for all queries where nobody polls for that long (`Probe.java`).
     """
 
     _of_context: ClassVar[weakref.WeakKeyDictionary[SparkContext, Monitor]] = weakref.WeakKeyDictionary()
@@ -82,12 +88,14 @@ class Monitor:
         self._context = weakref.ref(context)
         self._observers: dict[str, Observer] = {}
         self._lanes: dict[str, Lane] = {}
-        self._stuck: set[str] = set()
+        self._stuck: dict[str, float] = {}
+        """Runs that have the user's limits back, and since when (wall clock)."""
+        self._starts: dict[str, Lane] = {}
         self._followers: dict[str, Observer] = {}
         self._host: Host | None = None
-        self._starts = Lane("penstock-starts", self._begin)
-        self.taking = threading.RLock()
-        """Lock: inspect and register a query atomically."""
+        self._lost = False
+        self._takers: weakref.WeakValueDictionary[str, Any] = weakref.WeakValueDictionary()
+        self._takers_lock = threading.Lock()
         self._thread = threading.Thread(target=self._run, name="penstock-monitor", daemon=True)
         self._thread.start()
 
@@ -96,11 +104,27 @@ class Monitor:
         """The context's monitor; made at first use, and again where the former one has ended."""
         with cls._lock:
             monitor = cls._of_context.get(context)
-            if monitor is None or not monitor._thread.is_alive():
-                lease = context.getConf().get(LEASE)
-                lease_s = LEASE_S if lease is None else parse_duration_s(lease, LEASE)
-                monitor = cls._of_context[context] = cls(context, lease_s)
+            if monitor is not None and monitor._lost:
+                # Its limits first: another monitor would take them for the user's own.
+                monitor._thread.join(_END_S)
+            if monitor is None or monitor._lost:
+                monitor = cls._of_context[context] = cls(context, _lease_s(context))
             return monitor
+
+    @contextmanager
+    def taking(self, query_id: str, wait_s: float | None = None) -> Iterator[None]:
+        """Inspect and register a query atomically; refused where another thread does so for longer than `wait_s`."""
+        with self._takers_lock:
+            lock = self._takers.setdefault(query_id, threading.RLock())
+        if not lock.acquire(timeout=-1 if wait_s is None else wait_s):
+            raise UnsupportedError(
+                f"query {query_id} is being attached by another thread, which does not come to an end; look for what "
+                "it waits for (mostly the disk of the journal), and attach again"
+            )
+        try:
+            yield
+        finally:
+            lock.release()
 
     def live(self, query: StreamingQuery) -> LiveQuery:
         """The query as the engine sees it; one that is watched already is refused."""
@@ -119,24 +143,25 @@ class Monitor:
         """Begin to send this query's events to the observer, and to tell it of later runs."""
         self._lanes[query.run_id] = Lane(f"penstock-{query.name or query.id}", observer.on_event)
         self._observers[query.run_id] = self._followers[query.id] = observer
+        # Only now: either this thread sees the end of the monitor, or that sees this observer.
+        if self._lost:
+            self.unwatch(query, settled=False)
+            self.unfollow(query, observer)
+            raise UnsupportedError(f"query {query.name or query.id}: the monitor has ended meanwhile; attach again")
         query.watch()
 
-    def unwatch(self, query: LiveQuery) -> None:
-        """Send them no longer; a later run is still told."""
+    def unwatch(self, query: LiveQuery, *, settled: bool) -> None:
+        """Send them no longer; a later run is still told. `settled`: this run has the user's own limits again."""
         self._observers.pop(query.run_id, None)
         if (lane := self._lanes.pop(query.run_id, None)) is not None:
             lane.close()
-        self._at_the_jvm(query.unwatch)
+        self._at_the_jvm(lambda: query.unwatch(settled))
 
     def unfollow(self, query: LiveQuery, observer: Observer) -> None:
         """Tell nothing of later runs either, unless another observer does it now."""
         if self._followers.get(query.id) is observer:
             del self._followers[query.id]
             self._at_the_jvm(query.unfollow)
-
-    def release(self, query: StreamingQuery) -> None:
-        """Give a run that was met, and that nobody steers, its own limits back."""
-        self._at_the_jvm(lambda: self._bridge.probe.release(str(query.runId)))
 
     def welcome(self, session: Any, names: str, files: int, rows: int, host: Host | None) -> None:
         """Give every query that starts, and whose name matches, to `host`; None ends it."""
@@ -147,11 +172,14 @@ class Monitor:
         )
         self._host = host
 
-    def _at_the_jvm(self, call: Callable[[], None]) -> None:
+    def _at_the_jvm(self, call: Callable[[], None]) -> bool:
+        """Whether the call was done: the session may have ended before the handle."""
         try:
             call()
-        except Exception as gone:  # the session may have ended before the handle
+        except Exception as gone:
             log.debug("penstock: the session is gone: %r", gone)
+            return False
+        return True
 
     def _run(self) -> None:
         why, trace = "the session has ended", None
@@ -176,8 +204,8 @@ class Monitor:
 
     def _lose(self, why: str, trace: str | None) -> None:
         """Nothing is steered any more: the JVM gives all limits back and meets no further query, and all are told."""
+        self._lost = True
         self._at_the_jvm(self._bridge.probe.close)
-        self._starts.close()
         if (host := self._host) is not None:
             self._host = None
             host.on_lost(why)
@@ -194,7 +222,9 @@ class Monitor:
         try:
             event = json.loads(text)
             if event["kind"] == "started":
-                self._starts.put(event)
+                start = self._starts[event["run"]] = Lane("penstock-start", self._begin)
+                start.put(event)
+                start.close()
                 return
             lanes = [self._lanes.get(event["run"])] if "run" in event else list(self._lanes.values())
         except (ValueError, KeyError, TypeError):
@@ -205,36 +235,64 @@ class Monitor:
                 lane.put(event)
 
     def _look_for_stuck_lanes(self) -> None:
-        for run_id, lane in [*self._lanes.items(), (None, self._starts)]:
+        for run, lane in [*self._lanes.items(), *self._starts.items()]:
             event = lane.stuck_on(self.lease_s)
-            run = run_id or (event or {}).get("run")
-            if event is not None and run is not None and run not in self._stuck:
-                self._stuck.add(run)
-                log.warning(
-                    "penstock: an event of query %s is being handled for more than %s; the user's own limit comes back",
-                    event.get("query"),
-                    format_duration(self.lease_s),
-                )
-                self._bridge.probe.limits().giveBack(run)
-        for run in [run for run in self._stuck if run in self._lanes]:
-            if self._lanes[run].stuck_on(self.lease_s) is None:
-                self._stuck.discard(run)
-                self._bridge.probe.limits().takeUp(run)
-                self._lanes[run].put({"kind": "resumed", "run": run, "silent_ms": round(self.lease_s * 1e3)})
+            if event is not None and run not in self._stuck:
+                self._give_back(run, event)
+        for run, since_s in list(self._stuck.items()):
+            lanes = [lane for lane in (self._lanes.get(run), self._starts.get(run)) if lane is not None]
+            if not lanes:
+                del self._stuck[run]
+            elif all(lane.stuck_on(self.lease_s / 2) is None for lane in lanes):
+                self._take_up(run, since_s)
+
+    def _give_back(self, run: str, event: Event) -> None:
+        # Where the JVM does not do it, it is tried again at the next look.
+        if self._at_the_jvm(lambda: self._bridge.probe.limits().giveBack(run)):
+            self._stuck[run] = time.time()
+            log.warning(
+                "penstock: an event of query %s is not done with after %s; the user's own limit comes back",
+                event.get("query"),
+                format_duration(self.lease_s),
+            )
+
+    def _take_up(self, run: str, since_s: float) -> None:
+        lane = self._lanes.get(run)
+        if lane is not None and self._at_the_jvm(lambda: self._bridge.probe.limits().takeUp(run)):
+            del self._stuck[run]
+            silent_ms = round((time.time() - since_s + self.lease_s) * 1e3)
+            event = {"kind": "resumed", "run": run, "silent_ms": silent_ms, "back_ms": since_s * 1e3}
+            lane.put(event, first=True)
 
     def _begin(self, event: Event) -> None:
+        """A run was met as it started: somebody takes it, or it gets its own limits back."""
+        run = event["run"]
+        try:
+            # However long: meanwhile the run counts as stuck.
+            with self.taking(event["query"]):
+                try:
+                    self._take(event)
+                finally:
+                    if run not in self._observers:
+                        self._at_the_jvm(lambda: self._bridge.probe.release(run))
+        except Exception:
+            log.exception("penstock: query %s starts and could not be attached", event.get("query"))
+        finally:
+            self._starts.pop(run, None)
+
+    def _take(self, event: Event) -> None:
         query = self._bridge.query(event["query"], event["run"])
-        if query is None:
+        if query is None or event["run"] in self._observers:
             return
-        with self.taking:
-            if event["run"] in self._observers:
-                return
-            try:
-                if (follower := self._followers.get(event["query"])) is not None:
-                    follower.on_started(query)
-                elif self._host is not None:
-                    self._host.take(query)
-            except Exception:
-                log.exception("penstock: query %s starts and could not be attached", event.get("query"))
-            if event["run"] not in self._observers:
-                self.release(query)
+        if (follower := self._followers.get(event["query"])) is not None:
+            follower.on_started(query)
+        elif self._host is not None:
+            self._host.take(query)
+
+
+def _lease_s(context: SparkContext) -> float:
+    text = context.getConf().get(LEASE)
+    lease_s = LEASE_S if text is None else parse_duration_s(text, LEASE)
+    if lease_s < _LEAST_LEASE_S:
+        raise BadInputError(LEASE, text, "a busy driver would lose its limits all the time", "write 2 s or more")
+    return lease_s

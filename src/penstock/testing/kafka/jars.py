@@ -1,8 +1,8 @@
 """The jars of a Kafka broker and of Spark's Kafka connector: pinned lists, fetched once into a cache, checked by sum.
 
-`python -m penstock.testing.kafka.jars` fetches both lists. The cache is `$PENSTOCK_CACHE`, else
-`$XDG_CACHE_HOME/penstock`, else `~/.cache/penstock`. Where no network can be reached, put the jars of `broker.txt` and
-`connector.txt` into a folder and name it in `PENSTOCK_JARS`.
+`python -m penstock.testing.kafka.jars` fetches both lists. The cache is `$PENSTOCK_CACHE`, else the user's folder for
+caches: on Linux `$XDG_CACHE_HOME/penstock` or `~/.cache/penstock`. Where no network can be reached, put the jars of
+`broker.txt` and `connector.txt` into a folder and name it in `PENSTOCK_JARS`.
 """
 
 from __future__ import annotations
@@ -24,6 +24,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from importlib import resources
 from pathlib import Path
+
+from platformdirs import user_cache_path
 
 from penstock.distribution import install_command
 from penstock.errors import MissingExtraError, PenstockError
@@ -142,10 +144,8 @@ def fetch(jars: JarList, progress: Say = log.info, fill: Fill | None = None) -> 
 
 def cached(jars: JarList) -> Path:
     """The cache's folder for a list, whether or not it is there."""
-    base = os.environ.get("PENSTOCK_CACHE")
-    if not base:
-        base = os.path.join(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "penstock")
-    return Path(base) / "jars" / f"{jars.name}-{jars.digest}"
+    base = Path(os.environ.get("PENSTOCK_CACHE") or user_cache_path("penstock"))
+    return base / "jars" / f"{jars.name}-{jars.digest}"
 
 
 def _replace(folder: Path, jars: JarList, progress: Say, fill: Fill) -> None:
