@@ -43,7 +43,7 @@ class Remembers:
 
     def restore(self, snapshot: Snapshot) -> None:
         """Go back to what was learned when the snapshot was taken; ValueError where it is of another class."""
-        _set(self, snapshot, type(self).__module__.partition(".")[0])
+        _set(self, snapshot)
 
 
 def snapshot_of(controller: object) -> Snapshot:
@@ -105,7 +105,7 @@ def _stored(value: Any) -> Any:
         return value.item()
     if isinstance(value, np.ndarray):
         return {"numpy": value.tolist(), "dtype": str(value.dtype)}
-    name = f"{kind.__module__}:{kind.__qualname__}"
+    name = _name(kind)
     if isinstance(value, Enum):
         return {"enum": name, "is": value.name}
     if isinstance(value, tuple):
@@ -115,8 +115,12 @@ def _stored(value: Any) -> Any:
     return {"class": name, "has": {key: _stored(each) for key, each in _attributes(value).items()}}
 
 
-def _set(part: object, snapshot: Snapshot, package: str) -> None:
-    now = _attributes(part)
+def _name(cls: type) -> str:
+    return f"{cls.__module__}:{cls.__qualname__}"
+
+
+def _set(part: object, snapshot: Snapshot) -> None:
+    now, package = _attributes(part), type(part).__module__.partition(".")[0]
     for name in now.keys() - snapshot.keys():
         object.__delattr__(part, name)
     for name, stored in snapshot.items():
@@ -133,9 +137,10 @@ def _alive(stored: Any, now: Any, package: str) -> Any:
     if kind is list:
         return [_alive(each, None, package) for each in stored]
     if "class" in stored:
-        cls = _found(stored["class"], package)
-        part = now if type(now) is cls and not _frozen(cls) else object.__new__(cls)
-        _set(part, stored["has"], package)
+        known = _name(type(now)) == stored["class"]
+        cls = type(now) if known else _found(stored["class"], package)
+        part = now if known and not _frozen(cls) else object.__new__(cls)
+        _set(part, stored["has"])
         return part
     return _ALIVE[next(iter(stored))](stored, package)
 
@@ -160,7 +165,7 @@ def _frozen(cls: type) -> bool:
 
 
 def _found(name: str, package: str) -> Any:
-    """A class by its name; of Penstock or of the controller's own package: a file must not name any other."""
+    """A class by its name; of Penstock or of the package of what it is a part of: a file must not name any other."""
     module, _, path = name.partition(":")
     if module.partition(".")[0] not in ("penstock", package):
         raise ValueError(f"{name} is no class of this controller")
