@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import ClassVar
 
+from penstock.control.memory import Remembers
 from penstock.control.sample_value import keep, measured, usable_value
 from penstock.sample import BatchSample, Decision
 from penstock.size import check_size, clamp, format_change
@@ -18,7 +19,7 @@ _FARTHEST = 1e12
 _EDGE = 1e-12
 
 
-class BaseController(ABC):
+class BaseController(Remembers, ABC):
     """Leaves a subclass only its formula: `plan(ratio)`, where ratio is the measured value over what the SLO aims at.
 
     >>> class Halve(BaseController):

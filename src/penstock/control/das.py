@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from penstock.control.learning import LearningController
+from penstock.control.protocol import Change
 from penstock.errors import BadInputError
 from penstock.sample import BatchSample
 from penstock.size import format_size
@@ -59,6 +60,10 @@ class Das(LearningController):
             self.belief = f"{each} an item"
             planned = sample.size * self.rho / ratio
         return self.agreeing(planned, ratio)
+
+    def changed(self, change: Change) -> None:
+        """Forget the batch before the last."""
+        self._last = None
 
     def _superlinear(self, first: tuple[float, float], second: tuple[float, float]) -> bool:
         (small, ratio_of_small), (large, ratio_of_large) = sorted((first, second))

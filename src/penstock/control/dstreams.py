@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from penstock.control.learning import LearningController
+from penstock.control.protocol import Change
 from penstock.errors import BadInputError
 from penstock.sample import BatchSample
 from penstock.size import clamp
@@ -139,6 +140,11 @@ class Dstreams(LearningController):
             self.belief = f"estimated rate {known}/s after {f'a delay of {delay}' if delay_ms else 'no delay'}"
             self._decided = clamp(rate * self._interval_s)
         return self._decided
+
+    def changed(self, change: Change) -> None:
+        """Start a new schedule from the size in force, without delay."""
+        self.estimator.seed(self.size / self._interval_s)
+        self._due_ms = self._end_ms
 
     def _schedule(self, processing_ms: float) -> float:
         # The batch was due at `due`, began when the one before it had ended, and now ends: how late it began.

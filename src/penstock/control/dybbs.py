@@ -7,6 +7,7 @@ from itertools import pairwise
 from typing import ClassVar
 
 from penstock.control.learning import LearningController
+from penstock.control.protocol import Change
 from penstock.model.past import Past
 from penstock.sample import BatchSample
 from penstock.size import format_size
@@ -84,6 +85,10 @@ class Dybbs(LearningController):
     def __init__(self, slo: Slo, size: float, window: int = 30) -> None:
         super().__init__(slo, size)
         self._past = Past(window)
+
+    def changed(self, change: Change) -> None:
+        """Forget the last batches."""
+        self._past = Past(self._past.window)
 
     def plan_from(self, sample: BatchSample, ratio: float) -> float:
         """What the regression says, where it and the batch agree on the direction."""

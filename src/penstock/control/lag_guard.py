@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections import deque
 
 from penstock.control.sample_value import overruled
 from penstock.errors import BadInputError
@@ -39,7 +38,9 @@ class LagGuard:
         self._near = False
         self._news: str | None = None
         self._batch_id = -1
-        self._lags_s: deque[float] = deque(maxlen=_LAGS)
+        self._lags_s: tuple[float, ...] = ()
+        # Both as they were before the last batch: one that is seen again, better known, is judged from there.
+        self._before: tuple[bool, tuple[float, ...]] = (False, ())
 
     @property
     def near(self) -> bool:
@@ -55,12 +56,11 @@ class LagGuard:
         lag_s = sample.end_to_end_s
         if lag_s is None or not math.isfinite(self.max_lag_s):
             return decision
-        if sample.batch_id == self._batch_id and self._lags_s:
-            # Seen before, as an estimate.
-            self._lags_s.pop()
-        self._batch_id = sample.batch_id
+        if sample.batch_id == self._batch_id:
+            self._near, self._lags_s = self._before
+        self._batch_id, self._before = sample.batch_id, (self._near, self._lags_s)
         highest_s = max(self._lags_s, default=0.0)
-        self._lags_s.append(lag_s)
+        self._lags_s = (*self._lags_s, lag_s)[-_LAGS:]
         waiting = sample.backlog is None or sample.backlog > 0
         near = waiting and lag_s >= (_SAFE if self._near else NEAR) * self.max_lag_s
         most = format_duration(self.max_lag_s)

@@ -42,7 +42,7 @@ class LearningController(BaseController):
         """Plan on a usable sample, keep the size on any other."""
         self._sample, self.belief = sample, ""
         decision = super().decide(sample)
-        # Not kept: a copy of the controller would have to copy the sample too.
+        # Not kept: a snapshot would have to hold the sample too.
         self._sample = None
         return Decision(decision.size, f"{decision.reason}; {self.belief}") if self.belief else decision
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from penstock.control.learning import LearningController
+from penstock.control.protocol import Change
 from penstock.errors import BadInputError
 from penstock.model.linear_cost import Line, fit
 from penstock.model.past import Past
@@ -44,6 +45,10 @@ class LeastSquares(LearningController):
             raise BadInputError("limit", limit, "a change needs a factor above 1", "write e.g. 4")
         self.limit = limit
         self._past = Past(window)
+
+    def changed(self, change: Change) -> None:
+        """Forget the last batches."""
+        self._past = Past(self._past.window)
 
     def plan_from(self, sample: BatchSample, ratio: float) -> float:
         """What the line says, where it and the batch agree on the direction."""

@@ -6,6 +6,8 @@ import math
 from collections.abc import Mapping
 from typing import ClassVar
 
+from penstock.control.memory import Remembers
+from penstock.control.protocol import Change
 from penstock.control.sample_value import shown
 from penstock.errors import BadInputError
 from penstock.sample import BatchSample, Decision
@@ -18,7 +20,7 @@ _HOW = "write e.g. '5 s', or 0 for tumbling windows"
 _LONGEST_S = 1e12
 
 
-class Lmstream:
+class Lmstream(Remembers):
     """LMStream's dynamic batching: waits while the estimated latency is below a bound, then takes all there is.
 
     With n queued, w the wait of the oldest, and over all batches k so far (size n_k, wait w_k, processing p_k):
@@ -59,10 +61,17 @@ class Lmstream:
         self.slo = slo
         self.size = LARGEST
         self.slide_s = _slide_s(slo, slide)
+        self._begin()
+
+    def _begin(self) -> None:
         self._batches = 0
         self._sizes = 0.0
         self._processing_s = 0.0
         self._latency_s = 0.0
+
+    def changed(self, change: Change) -> None:
+        """Forget throughput and latencies: the next batch starts at once, as the first did."""
+        self._begin()
 
     def decide(self, sample: BatchSample) -> Decision:
         """The terms on which the next batch starts; those in force after a batch that trains nobody."""

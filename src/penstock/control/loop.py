@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import copy
 import logging
 import math
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import NamedTuple, Protocol
 
 from penstock.clock import Clock, SystemClock
 from penstock.control.deadline import Deadline
 from penstock.control.lag_guard import LagGuard
+from penstock.control.memory import Snapshot, restore_to, snapshot_of
 from penstock.control.out_of_reach import OutOfReach
-from penstock.control.protocol import Controller, news_of
+from penstock.control.protocol import Change, Controller, news_of, tell_change
 from penstock.control.sample_value import begin
 from penstock.errors import LimitsReturnedError
 from penstock.journal import Journal
@@ -28,6 +28,8 @@ PATIENCE_BATCHES = 20
 _REMEMBERED_LIMITS = 16
 # Spark tells when a trigger began in whole milliseconds, rounded down.
 _TRIGGER_RESOLUTION_S = 1e-3
+# What was learned is kept for a restart after so many batches: a few kilobytes, a few milliseconds.
+_KEPT_EVERY_BATCHES = 20
 
 
 class Gate(Protocol):
@@ -55,9 +57,9 @@ class Loop:
     """Feeds samples to a controller and its decisions to a gate.
 
     A batch may be observed more than once: first as an estimate at the end of its job, then refined, last confirmed
-    by Spark's progress. Each time a copy of the controller as it was before that batch decides anew, so its memory
-    holds each batch once, at the best knowledge of it. What a controller has to tell is told once a batch, too: when
-    the batch is confirmed, or else when the next one comes and nothing of it can change any more.
+    by Spark's progress. Each time the controller goes back to what it knew before that batch and decides anew, so
+    its memory holds each batch once, at the best knowledge of it. What a controller has to tell is told once a batch,
+    too: when the batch is confirmed, or else when the next one comes and nothing of it can change any more.
 
     A controller that raises, hangs or returns nonsense, and a gate that fails, leave the last good size in force; the
     journal says why. Such a batch is a blind one, and so is one that nobody can learn from, and one whose report could
@@ -79,6 +81,7 @@ class Loop:
         guard: LagGuard | None = None,
         deadline: Deadline | None = None,
         clock: Clock | None = None,
+        keep: Callable[[Snapshot], None] | None = None,
     ) -> None:
         self.slo = slo
         self.gate = gate
@@ -86,8 +89,13 @@ class Loop:
         self.observe_only = observe_only
         self.guard = guard or LagGuard()
         self.decision = begin(controller.size)
-        # The controller that has seen all batches, and the one from before the last batch; both are only ever copied.
-        self._controller = self._before = controller
+        self._controller = controller
+        # What it knew before the last batch, once it was asked about that; whether it has to go back there first.
+        self._before: Snapshot | None = None
+        self._stale = False
+        self._keep = keep
+        # The last batch that was run in another way than those to come.
+        self._changed_id = -1
         self._decision_before = self.decision
         self._patience = patience
         self._deadline = deadline or Deadline()
@@ -141,6 +149,23 @@ class Loop:
             self._tell_counts(self._faults.end_batch())
         return decision
 
+    def changed(self, change: Change) -> None:
+        """A slower loop has changed how batches run: the controller forgets what no longer holds. Never raises."""
+        self.journal.event("changed", what=change.what, now=change.now, why=change.reason)
+        self._changed_id = self._last_batch_id
+
+        def forget() -> None:
+            if self._stale and self._before is not None:
+                restore_to(self._controller, self._before)
+            tell_change(self._controller, change)
+
+        try:
+            self._deadline.call(forget)
+            self._before, self._stale = None, False
+        except Exception as fault:
+            self._stale = True
+            self._fault("controller", fault)
+
     def fault(self, part: str, fault: Exception | str, *, blind: bool = True) -> None:
         """A part of ours failed on what a batch reported, so there is no sample of it; `blind` where none will come."""
         self._fault(part, fault)
@@ -151,6 +176,7 @@ class Loop:
         """Give the query back to the user's own limit, or leave the last one in force for whoever takes over."""
         self._tell_news()
         self._tell_counts(self._faults.end())
+        self._keep_learned()
         if restore:
             self._restore()
         self.journal.event("detached", why=why)
@@ -159,20 +185,25 @@ class Loop:
         """Have the controller learn from a batch, or from better knowledge of the last one, and admit as it decides."""
         refined = sample.batch_id == self._last_batch_id
         if refined:
+            if sample.batch_id == self._changed_id:
+                # It was run in the old way, and what it taught is forgotten.
+                return None
             self._news = None
+            self._stale = True
         else:
             self._tell_news()
             self._last_batch_id = sample.batch_id
-            self._before = self._controller
             self._decision_before = self.decision
+            if not self._stale:
+                self._before = None
+            if sample.batch_id % _KEPT_EVERY_BATCHES == 0:
+                self._keep_learned()
         if sample.confirmed:
             self._tell("objective", self._out_of_reach.see(sample))
         taught = sample.usable and self.slo.measure(sample) is not None
         decision = self._decide(sample) if taught else None
         if decision is None:
-            if not taught:
-                # Where an estimate looked usable and was not, what was learned and decided on it is taken back.
-                self._controller = self._before
+            # Where an estimate looked usable and was not, what was decided on it is taken back too.
             self._stay(sample, self.decision if taught else self._decision_before)
             self._see_nothing(sample, f"last: {self._faults.last if taught else sample.status}")
             return None
@@ -187,28 +218,42 @@ class Loop:
         return decision
 
     def _decide(self, sample: BatchSample) -> Decision | None:
-        before, observe_only = self._before, self.observe_only
+        controller = self._controller
 
-        def ask() -> tuple[Controller, Decision, str | None]:
-            controller = copy.deepcopy(before)
-            if observe_only:
+        def ask() -> tuple[Decision, str | None]:
+            if self._before is None:
+                self._before = snapshot_of(controller)
+            elif self._stale:
+                restore_to(controller, self._before)
+            if self.observe_only:
                 controller.size = sample.size
             decision = controller.decide(sample)
             if not isinstance(decision, Decision):
                 raise TypeError(f"decide() returned {decision!r}, not a Decision")
-            return controller, decision, news_of(controller)
+            return decision, news_of(controller)
 
         try:
-            controller, decision, news = self._deadline.call(ask)
+            decision, news = self._deadline.call(ask)
             guarded = self._guarded(sample, decision)
             if guarded.size != decision.size:
                 controller.size = guarded.size
         except Exception as fault:
+            # What it has learned of half a batch is not to stay.
+            self._stale = True
             self._fault("controller", fault)
             return None
-        self._controller, self._news = controller, news
+        self._stale, self._news = False, news
         self._faults.worked("controller")
         return guarded
+
+    def _keep_learned(self) -> None:
+        """Keep what the controller knows for a restart, unless it is in the middle of something."""
+        if self._keep is None or self._stale:
+            return
+        try:
+            self._keep(self._deadline.call(lambda: snapshot_of(self._controller)))
+        except Exception as fault:
+            self._fault("controller", fault)
 
     def _stay(self, sample: BatchSample, decision: Decision) -> None:
         """Nothing is decided on this batch: an earlier decision stays, or more where data is in danger."""

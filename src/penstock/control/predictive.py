@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import ClassVar
 
+from penstock.control.memory import Remembers
+from penstock.control.protocol import Change
 from penstock.control.sample_value import keep, measured, shown, usable_value
 from penstock.control.wrappers import took_all
 from penstock.model.cycle import Cycle
@@ -59,7 +61,7 @@ _TIMES_S = (1e-9, 1e12)
 _SIZES = (1e-9, 1e18)
 
 
-class Predictive:
+class Predictive(Remembers):
     """Learns what batches and items cost, foresees changes, trends and cycles, and solves for the target.
 
     With value = fixed + n item, both learned from every batch:
@@ -148,6 +150,12 @@ class Predictive:
             self._decided[-1] = size
         if self._answered and self._pipeline is not None:
             self._pipeline.correct(min(max(round(size), 1), self._waiting))
+
+    def changed(self, change: Change) -> None:
+        """Forget what batches and items cost, and the margin. How the load swings does not depend on how it is run."""
+        self._overhead, self._floor = None, None
+        self._unvaried = self._unused = 0
+        self._moved = True
 
     def decide(self, sample: BatchSample) -> Decision:
         """Learn from a usable sample and solve; keep the size on any other."""

@@ -12,7 +12,7 @@ from importlib.metadata import EntryPoint, entry_points
 
 from penstock.control.draining import Draining
 from penstock.control.percentile import Percentile
-from penstock.control.protocol import Controller
+from penstock.control.protocol import Controller, Waits
 from penstock.control.settings import coerce, to_bool, to_count, to_whole
 from penstock.control.slow_start import SlowStart
 from penstock.control.two_objectives import TwoObjectives, objective_inside
@@ -190,7 +190,7 @@ def _checked(name: str, cls: type[Controller], settings: Mapping[str, object]) -
 
 
 def _decides_waiting(cls: type[Controller]) -> bool:
-    return bool(getattr(cls, "decides_waiting", False))
+    return isinstance(cls, Waits) and cls.decides_waiting
 
 
 def _check_waiting(name: str, cls: type[Controller], waits: bool | None, settings: Mapping[str, object]) -> None:

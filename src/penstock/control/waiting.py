@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from penstock.control.protocol import Controller
+from penstock.control.protocol import Change, Controller
 from penstock.control.sample_value import shown
 from penstock.control.wrappers import Wrapper
 from penstock.errors import BadInputError
@@ -75,6 +75,11 @@ class Waiting(Wrapper):
         decision = self.inner.decide(replace(sample, wait_s=took_s))
         note = f"its wait of {shown(wait_s)} was for more and counts as {shown(took_s)}"
         return self._terms(replace(decision, reason=f"{decision.reason}; {note}"))
+
+    def changed(self, change: Change) -> None:
+        """Forget what a batch costs: until that is known again, nothing is waited for."""
+        self._cost = LinearCost()
+        super().changed(change)
 
     def _terms(self, decision: Decision) -> Decision:
         # A controller that says itself how long to wait has the last word.

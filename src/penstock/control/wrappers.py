@@ -10,7 +10,8 @@ import math
 from abc import ABC, abstractmethod
 from dataclasses import replace
 
-from penstock.control.protocol import Controller, asked_at_admission, news_of
+from penstock.control.memory import Remembers
+from penstock.control.protocol import Change, Controller, asked_at_admission, news_of, tell_change
 from penstock.control.sample_value import keep, overruled, usable_value
 from penstock.errors import BadInputError
 from penstock.sample import NOT_FULL, BatchSample, Decision
@@ -24,7 +25,7 @@ _FULL = 0.99
 _STALL, _IN_A_ROW = 2.0, 3
 
 
-class Wrapper:
+class Wrapper(Remembers):
     """A controller around another: the size in force is the inner one's."""
 
     def __init__(self, inner: Controller) -> None:
@@ -46,6 +47,10 @@ class Wrapper:
     def news(self) -> str | None:
         """What the inner controller has to tell the user, if it ever does."""
         return news_of(self.inner)
+
+    def changed(self, change: Change) -> None:
+        """Pass it on: what a wrapper knows of the objective holds however batches are run."""
+        tell_change(self.inner, change)
 
     def _correct(self, decision: Decision, size: float, before: float, why: str) -> Decision:
         """The decision with another size, where one was in force before it."""

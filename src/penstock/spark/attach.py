@@ -13,6 +13,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from penstock.control import registry
 from penstock.control.lag_guard import LagGuard
+from penstock.control.learned import Learned
 from penstock.control.loop import PATIENCE_BATCHES, Loop
 from penstock.control.settings import to_count
 from penstock.errors import BadInputError, UnsupportedError
@@ -54,12 +55,13 @@ def attach(
 
     `controller` and `settings` are as in `penstock list controllers` (`step="5%"`, `sample=5`, `min_size=100`, ...).
     `size` is the size to begin with; by default the one that this query's journal ended with, or else the limit now in
-    force. `unit` is what sizes count: "rows" or "bytes" on Kafka, "files" or "bytes" on files. In bytes it is known how
-    large the items are that still wait, and fewer of them are admitted in the batch where large ones begin; those of
-    Kafka are on the broker's disk, and its client needs the right to describe the cluster. `max_lag` ("30 min") is the
-    age that no item may reach: near it more is admitted, whatever the latency; on Kafka the topic's retention is such
-    an age by itself. `observe=True` records what would be decided and applies nothing. `journal` is the file of samples
-    and decisions, by default one for each query under `~/.local/state/penstock`.
+    force. What the controller had learned of this query is taken up again, from a file beside the journal. `unit` is
+    what sizes count: "rows" or "bytes" on Kafka, "files" or "bytes" on files. In bytes it is known how large the items
+    are that still wait, and fewer of them are admitted in the batch where large ones begin; those of Kafka are on the
+    broker's disk, and its client needs the right to describe the cluster. `max_lag` ("30 min") is the age that no item
+    may reach: near it more is admitted, whatever the latency; on Kafka the topic's retention is such an age by itself.
+    `observe=True` records what would be decided and applies nothing. `journal` is the file of samples and decisions, by
+    default one for each query under `~/.local/state/penstock`.
 
     The handle follows the query: where the same query (the same checkpoint) is started again in this application, its
     new run is gated from the first batch on. `detach()`, or the end of the `with` block, gives the user's own limits
@@ -89,12 +91,17 @@ def attach(
         gate, path = terms.gate(live), terms.path(live)
         if size is None:
             size = last_size(path, {"query_id": live.id, "slo": str(terms.slo), "unit": gate.unit})
-        if size is None:
-            size = _size_in_force(live, gate)
-        chosen = registry.create(controller, terms.slo, size, live=True, waits=gate.waits, **settings)
+        begun = _size_in_force(live, gate) if size is None else size
+        chosen = registry.create(controller, terms.slo, begun, live=True, waits=gate.waits, **settings)
+        learned = terms.learned(live, gate)
+        if learned.recall(chosen) and size is not None:
+            # The journal is newer than what was learned, and who gives a size wants it.
+            chosen.size = size
         guard = LagGuard(lag_s, to_count("max_size", settings.get("max_size", LARGEST)))
         book = terms.open(live, gate)
-        loop = Loop(terms.slo, chosen, gate, book, observe_only=observe, patience=patience, guard=guard)
+        loop = Loop(
+            terms.slo, chosen, gate, book, observe_only=observe, patience=patience, guard=guard, keep=learned.keep
+        )
         sampler = terms.sampler(gate, already=len(query.recentProgress))
         handle = Handle(query, live, monitor, loop, sampler, path, terms.again)
         handle._begin()
@@ -147,6 +154,12 @@ class _Terms:
             **self.labels,
         }
         return Journal.open(self.path(live), header)
+
+    def learned(self, live: LiveQuery, gate: SourceGate) -> Learned:
+        """What a controller of the same query, objective and settings has learned before."""
+        settings = {key: str(value) for key, value in self.settings.items()}
+        about = {"query_id": live.id, "slo": str(self.slo), "unit": gate.unit, "controller": self.controller}
+        return Learned(self.path(live), {**about, "settings": settings})
 
     def sampler(self, gate: SourceGate, already: int = 0) -> Sampler:
         usual = max(WARM_UP_BATCHES - already, 0)

@@ -14,6 +14,7 @@ from typing import Any
 from pyspark.sql.streaming.query import StreamingQuery
 
 from penstock.control.loop import Gate, Loop
+from penstock.control.protocol import Change
 from penstock.errors import LimitsReturnedError, PenstockError, UnsupportedError
 from penstock.journal import Journal, Recording, read
 from penstock.sample import BatchSample, Decision
@@ -108,7 +109,7 @@ class Handle:
         if not isinstance(self._loop.gate, WorkloadGate):
             raise UnsupportedError("only a source of penstock.read_workload changes its partitions while it runs")
         self._loop.gate.set_partitions(partitions)
-        self._loop.journal.event("partitions", partitions=partitions)
+        self._loop.changed(Change("width", str(partitions), "set by the user"))
 
     def detach(self) -> None:
         """Give the user's own limits back and stop watching; the query goes on."""

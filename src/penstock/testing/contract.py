@@ -13,15 +13,16 @@ All randomness is seeded, so a failure repeats.
 
 from __future__ import annotations
 
-import copy
 import gc
+import json
 import math
 import random
 import re
 import tracemalloc
 from collections.abc import Callable, Iterable, Iterator
 
-from penstock.control.protocol import Controller
+from penstock.control.memory import from_json, restore_to, snapshot_of, to_json
+from penstock.control.protocol import Adapts, Change, Controller, tell_change
 from penstock.control.registry import create, names, parse_spec
 from penstock.control.wrappers import Bounded
 from penstock.sample import BatchSample, Decision, Status, longest_wait_s
@@ -77,7 +78,8 @@ def contract_checks() -> list[Check]:
         ignored_batches_train_nobody,
         works_with_late_and_missing_samples,
         repeats_itself,
-        copies_are_independent,
+        goes_back_to_a_snapshot,
+        forgets_what_a_change_made_untrue,
         every_reason_is_one_line_of_text,
         every_reason_starts_with_what_was_decided,
         memory_does_not_grow,
@@ -166,15 +168,43 @@ def repeats_itself(make: Factory) -> None:
             _require(together == (alone[index],) * 2, f"sample {index}: {together} now, {alone[index]} before")
 
 
-def copies_are_independent(make: Factory) -> None:
-    """A deep copy decides as the original would have, whatever the original has done since."""
+def goes_back_to_a_snapshot(make: Factory) -> None:
+    """Restored from a snapshot, also from one that was a file, it decides as it did then, whatever it saw since."""
     for slo in OBJECTIVES:
-        samples = list(random_samples(slo, 100))
+        samples = list(random_samples(slo, 150))
         controller = make(slo, _START)
         _sizes(controller, samples[:50])
-        snapshot = copy.deepcopy(controller)
-        original = _sizes(controller, samples[50:])
-        _require(_sizes(snapshot, samples[50:]) == original, "a copy taken midway decides otherwise")
+        try:
+            snapshot = snapshot_of(controller)
+            kept = json.dumps(snapshot, default=to_json)
+        except TypeError as error:
+            raise ContractError(f"no snapshot of it can be kept: {error}") from error
+        first = _sizes(controller, samples[50:100])
+        _sizes(controller, samples[100:])
+        restore_to(controller, snapshot)
+        _require(_sizes(controller, samples[50:100]) == first, "restored from a snapshot it decides otherwise")
+        other = make(slo, _START)
+        restore_to(other, json.loads(kept, object_hook=from_json))
+        _require(_sizes(other, samples[50:100]) == first, "restored from a file it decides otherwise")
+
+
+def forgets_what_a_change_made_untrue(make: Factory) -> None:
+    """After `changed` the size stays, and one that learns is soon where a new one is that begins with that size."""
+    for slo in (_HOLD, OBJECTIVES[2]):
+        controller = make(slo, _START)
+        for sample, _ in closed_loop(controller, LinearPlant(overhead_s=0.1, per_item_s=0.004, noise=0.02), 60):
+            _require(sample.size >= 1, "no batch")
+        before = controller.size
+        tell_change(controller, Change("width", "4", "a check of the contract"))
+        _require(controller.size == before, f"a change moved the size from {before} to {controller.size}")
+        if not isinstance(controller, Adapts):
+            continue
+        fresh, other = make(slo, before), LinearPlant(overhead_s=0.2, per_item_s=0.001)
+        for each in (controller, fresh):
+            for _ in closed_loop(each, other, 12):
+                pass
+        ratio = controller.size / fresh.size
+        _require(2 / 3 < ratio < 3 / 2, f"12 batches after a change the size is {ratio:.2f} of that of a new one")
 
 
 def every_reason_is_one_line_of_text(make: Factory) -> None:

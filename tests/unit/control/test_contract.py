@@ -11,6 +11,7 @@ import pytest
 from penstock.control.base import BaseController
 from penstock.control.faf import Faf
 from penstock.control.loop import Gate
+from penstock.control.protocol import Change
 from penstock.sample import BatchSample, Decision
 from penstock.slo import Slo
 from penstock.testing import contract
@@ -99,7 +100,7 @@ class Moody(Faf):
 
 
 class Shares(Faf):
-    """Keeps its past where its copies keep theirs, too."""
+    """Keeps its past where no snapshot finds it."""
 
     def __init__(self, slo: Slo, size: float) -> None:
         super().__init__(slo, size)
@@ -109,11 +110,17 @@ class Shares(Faf):
             past[0] += 1
             return past[0]
 
-        # A function is not copied by a deep copy, so what it closes over is shared.
         self.count = count
 
     def plan(self, ratio: float) -> float:
         return 100 + self.count()
+
+
+class Restless(Faf):
+    """Moves when it is told that others have changed something."""
+
+    def changed(self, change: Change) -> None:
+        self.size *= 2
 
 
 class Silent(Faf):
@@ -185,7 +192,8 @@ BROKEN: dict[Callable[[contract.Factory], None], type[Faf] | type[BaseController
     contract.ignored_batches_train_nobody: LearnsFromAll,
     contract.works_with_late_and_missing_samples: NeedsEveryBatch,
     contract.repeats_itself: Moody,
-    contract.copies_are_independent: Shares,
+    contract.goes_back_to_a_snapshot: Shares,
+    contract.forgets_what_a_change_made_untrue: Restless,
     contract.every_reason_is_one_line_of_text: Silent,
     contract.every_reason_starts_with_what_was_decided: Rambling,
     contract.memory_does_not_grow: Hoarder,

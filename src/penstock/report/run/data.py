@@ -17,7 +17,7 @@ from penstock.score import summarise
 from penstock.slo import Slo, Verdict
 
 # What belongs to an ordinary run; every other event is something to look at.
-ORDINARY = {"attached", "detached", "resumed", "partitions"}
+ORDINARY = {"attached", "detached", "resumed", "changed"}
 
 
 @dataclass(frozen=True)
