@@ -11,7 +11,7 @@ from typing import Any
 from penstock.bench.run import make_empty
 from penstock.clock import ManualClock
 from penstock.journal import Journal
-from penstock.sample import BatchSample, Decision
+from penstock.sample import BatchSample, Code, Decision
 from penstock.score import responses, settling_batches, summarise
 from penstock.sim.form import KERNEL_ORACLES
 from penstock.sim.run import Prepared, SimRun, SimSpec, prepare, simulate
@@ -69,10 +69,13 @@ def _journaled(prepared: Prepared, out: Path) -> SimRun:
     clock = ManualClock()
     with Journal.open(out / "journal.jsonl", header, clock=clock) as journal:
         if spec.controller not in KERNEL_ORACLES:
-            journal.decision(-1, Decision(prepared.size, "first size"), applied=True)
+            journal.decision(-1, Decision(prepared.size, "first size", code=Code.FIRST), applied=True)
+        before = prepared.size
         for sample, ended_s in zip(run.samples(), run.ended_s.tolist(), strict=True):
             clock.advance(max(ended_s - clock.monotonic_s(), 0.0))
             journal.sample(sample)
             if sample.batch_id in decisions:
-                journal.decision(sample.batch_id, decisions[sample.batch_id], applied=True)
+                decision = decisions[sample.batch_id].coded(before)
+                journal.decision(sample.batch_id, decision, applied=True)
+                before = decision.size
     return run

@@ -19,7 +19,8 @@ class Faf(StepController):
     >>> from penstock.slo import Slo
     >>> controller = Faf(Slo.parse("50 ms ± 10%"), size=100, step=10)
     >>> controller.decide(BatchSample(batch_id=0, size=100, items=100, processing_s=0.060))
-    Decision(size=90.0, reason='latency 60 ms is over 55 ms: -10% to 90', min_size=None, max_wait_s=None, item_s=0.0)
+    Decision(size=90.0, reason='latency 60 ms is over 55 ms: -10% to 90', min_size=None, max_wait_s=None, item_s=0.0,
+    code=None)
     """
 
     def steps_up(self, ratio: float) -> float:

@@ -6,7 +6,7 @@ import math
 from collections import deque
 
 from penstock.errors import BadInputError
-from penstock.sample import BatchSample, Decision
+from penstock.sample import BatchSample, Code, Decision
 from penstock.size import LARGEST, format_size
 from penstock.units import format_duration
 
@@ -69,7 +69,7 @@ class LagGuard:
         if size == decision.size and not decision.min_size:
             return decision
         reason = f"{decision.reason}; but the oldest item was {format_duration(lag_s)} old, of at most {most}: "
-        return Decision(size, reason + format_size(size))
+        return Decision(size, reason + format_size(size), code=Code.LAG_GUARD)
 
     def news(self) -> str | None:
         """What to tell the user since the last call: once at the beginning of a danger, once at its end."""

@@ -12,9 +12,9 @@ from penstock.control.deadline import Deadline
 from penstock.control.lag_guard import LagGuard
 from penstock.control.out_of_reach import Reach
 from penstock.control.protocol import Controller, news_of
-from penstock.journal import Journal
-from penstock.sample import BatchSample, Decision, Status
+from penstock.sample import BatchSample, Code, Decision, Status
 from penstock.slo import Slo
+from penstock.telemetry.sink import Sink
 
 log = logging.getLogger("penstock")
 
@@ -59,7 +59,7 @@ class Loop:
         slo: Slo,
         controller: Controller,
         gate: Gate,
-        journal: Journal,
+        journal: Sink,
         *,
         observe_only: bool = False,
         patience: int = PATIENCE_BATCHES,
@@ -72,7 +72,7 @@ class Loop:
         self.journal = journal
         self.observe_only = observe_only
         self.guard = guard or LagGuard()
-        self.decision = Decision(controller.size, "first size")
+        self.decision = Decision(controller.size, "first size", code=Code.FIRST)
         # The controller that has seen all batches, and the one from before the last batch; both are only ever copied.
         self._controller = self._before = controller
         self._decision_before = self.decision
@@ -100,7 +100,7 @@ class Loop:
             self._restore()
         self._admit(self._last_batch_id, self.decision)
 
-    def resume(self, gate: Gate, journal: Journal) -> None:
+    def resume(self, gate: Gate, journal: Sink) -> None:
         """Go on with a later run of the same query: another gate, the same controller, from the size last decided."""
         self.gate, self.journal = gate, journal
         self._blind, self._gave_up = 0, False
@@ -182,7 +182,8 @@ class Loop:
             return None
         self._controller, self._news = controller, news
         self._tell_counts(self._faults.over("controller"))
-        return guarded
+        before_size = sample.size if observe_only else self._decision_before.size
+        return guarded.coded(before_size, Code.OUT_OF_REACH if self._reach.out else None)
 
     def _stay(self, sample: BatchSample, decision: Decision) -> None:
         """Nothing is decided on this batch: an earlier decision stays, or more where data is in danger."""

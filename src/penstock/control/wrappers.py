@@ -13,7 +13,7 @@ from dataclasses import replace
 from penstock.control.protocol import Controller, asked_at_admission, news_of
 from penstock.control.sample_value import keep, usable_value
 from penstock.errors import BadInputError
-from penstock.sample import BatchSample, Decision
+from penstock.sample import BatchSample, Code, Decision
 from penstock.size import LARGEST, SMALLEST, check_size, clamp, format_size
 from penstock.slo import Slo
 from penstock.units import parse_count, parse_percent
@@ -219,7 +219,8 @@ class Bounded(Correcting):
     def _corrected(self, decision: Decision, before: float) -> Decision:
         side = "maximum" if decision.size > self.max_size else "minimum"
         within = clamp(decision.size, self.min_size, self.max_size)
-        return self._correct(decision, within, f"held at the {side} of")
+        corrected = self._correct(decision, within, f"held at the {side} of")
+        return decision if corrected is decision else replace(corrected, code=Code.BOUND)
 
 
 class Slewed(Correcting):
