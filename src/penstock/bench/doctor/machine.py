@@ -26,12 +26,14 @@ _PACKAGES = {
     "matplotlib": (False, (3, 8), None),
     "plotly": (False, (6, 0), None),
     "confluent-kafka": (False, (2, 5), None),
+    "prometheus-client": (False, (0, 20), None),
 }
 _SPARK_EXTRA = install_command("spark")
 _INSTALL = {
     "matplotlib": install_command("report"),
     "plotly": install_command("report"),
     "confluent-kafka": install_command("kafka"),
+    "prometheus-client": install_command("metrics"),
 }
 _JAVA_HELP = "apt-get install openjdk-17-jre-headless, or point JAVA_HOME to a Java 17+"
 
