@@ -1,6 +1,6 @@
 """The digest of results: the same for any order and any batches, and for a batch written twice.
 
-Stage E is Spark's own Parquet sink, which is exactly-once through its log `_spark_metadata`: only the files named
+Where the sink is Spark's own for Parquet, it is exactly-once through its log `_spark_metadata`: only the files named
 there were committed, and a batch committed before is skipped when it runs again.
 """
 
@@ -20,11 +20,13 @@ _LOG = "_spark_metadata"
 
 @dataclass(frozen=True)
 class Digest:
-    """Count, sum modulo 2**64 and exclusive or of the hashes of distinct items.
+    """Count, sum modulo 2**64 and exclusive or of the hashes of results: the same in any order and any batches.
 
     >>> left, right = Digest.of(np.array([1, 2], dtype=np.uint64)), Digest.of(np.array([7], dtype=np.uint64))
     >>> str(left + right), (left + right) == (right + left)
     ('3-000000000000000a-0000000000000004', True)
+    >>> left + left == Digest.of(np.array([1, 2], dtype=np.uint64), times=np.array([2, 2]))
+    True
     """
 
     count: int = 0
@@ -32,12 +34,15 @@ class Digest:
     parity: int = 0
 
     @classmethod
-    def of(cls, hashes: NDArray[np.uint64]) -> Digest:
-        """The digest of these hashes."""
-        return cls(len(hashes), int(hashes.sum(dtype=np.uint64)), int(np.bitwise_xor.reduce(hashes)))
+    def of(cls, hashes: NDArray[np.uint64], times: NDArray[np.int64] | None = None) -> Digest:
+        """The digest of results with these hashes, each so many times, or once."""
+        if times is None:
+            times = np.ones(len(hashes), dtype=np.int64)
+        total = (hashes * times.astype(np.uint64)).sum(dtype=np.uint64)
+        return cls(int(times.sum()), int(total), int(np.bitwise_xor.reduce(hashes[times % 2 == 1])))
 
     def __add__(self, other: Digest) -> Digest:
-        """The digest of both sets of items, which have none in common."""
+        """The digest of both: what is in both counts twice."""
         total = (self.total + other.total) % 2**64
         return Digest(self.count + other.count, total, self.parity ^ other.parity)
 

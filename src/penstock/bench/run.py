@@ -22,6 +22,7 @@ from penstock.bench.session import session
 from penstock.control import registry as controllers
 from penstock.errors import BadInputError, PenstockError
 from penstock.journal import Recording, read
+from penstock.json_file import write_json
 from penstock.patterns.arrivals import Saturated
 from penstock.score import responses, summarise
 from penstock.slo import Slo
@@ -36,7 +37,8 @@ if TYPE_CHECKING:
 WARM_UP_ITEMS = 8000
 _TICK_S = 0.2
 _CHECKED_ITEMS = 200
-_OURS = {"journal", "summary.json", "summary.json.tmp", "report.html", "spark.log", "output", "checkpoint", "warm-up"}
+_OUR_FILES = ("journal.jsonl", "summary.json")
+_OURS = {"report.html", "spark.log", "output", "checkpoint", "warm-up"}
 
 
 @dataclass(frozen=True)
@@ -84,7 +86,7 @@ Tick = Callable[[RunState], None]
 
 
 @dataclass(frozen=True)
-class Prepared:
+class PreparedRun:
     """A spec whose every part was found good, before Spark is started for it.
 
     `size` is the first size in the gate's unit, `rows` the same in rows.
@@ -103,7 +105,7 @@ class Prepared:
         return self.spec.arrivals or self.app.default_arrivals
 
 
-def prepare(spec: RunSpec) -> Prepared:
+def prepare(spec: RunSpec) -> PreparedRun:
     """Check a spec and make its parts; a mistake is told here, in a second and not in a minute."""
     app = apps.create(spec.app)
     if spec.data is not None:
@@ -128,7 +130,7 @@ def prepare(spec: RunSpec) -> Prepared:
         raise BadInputError("arrivals", spec.arrivals or app.default_arrivals, reason, "let the rate stay above 0")
     for index in np.linspace(0, workload.items - 1, _CHECKED_ITEMS).astype(int).tolist():
         workload.columns(index, index + 1)
-    return Prepared(spec, app, workload, slo, size, rows)
+    return PreparedRun(spec, app, workload, slo, size, rows)
 
 
 def run(
@@ -175,16 +177,14 @@ def run(
         "first_bad_row": getattr(prepared.app, "first_bad_row", None),
         "spec": asdict(spec) | {"settings": dict(spec.settings), "size": prepared.size, "arrivals": prepared.arrivals},
     }
-    fresh = out / "summary.json.tmp"
-    fresh.write_text(json.dumps(summary, indent=2, ensure_ascii=False) + "\n")
     # Whole or not at all: whoever finds a summary may take the run for finished.
-    fresh.replace(out / "summary.json")
+    write_json(out / "summary.json", summary, indent=2)
     return summary
 
 
 def _run_query(
     spark: SparkSession,
-    prepared: Prepared,
+    prepared: PreparedRun,
     out: Path,
     journal: Path,
     stop: threading.Event,
@@ -242,7 +242,7 @@ def _finish(query: StreamingQuery, out: Path) -> None:
         raise
 
 
-def _start(spark: SparkSession, prepared: Prepared, out: Path) -> StreamingQuery:
+def _start(spark: SparkSession, prepared: PreparedRun, out: Path) -> StreamingQuery:
     from penstock.spark.reader import gated
     from penstock.spark.source.workload import read_workload
 
@@ -255,7 +255,7 @@ def _start(spark: SparkSession, prepared: Prepared, out: Path) -> StreamingQuery
     return writer.queryName(f"{spec.app}-{spec.label or spec.controller}").start()
 
 
-def _warm_up(spark: SparkSession, prepared: Prepared, out: Path, stop: threading.Event) -> None:
+def _warm_up(spark: SparkSession, prepared: PreparedRun, out: Path, stop: threading.Event) -> None:
     """The same pipeline over the first items, into the bin: workers, kernels and the JVM's compiler get warm."""
     items = min(WARM_UP_ITEMS, prepared.workload.items or WARM_UP_ITEMS)
     workload = replace(prepared.workload, items=items, arrivals=Saturated())
@@ -263,7 +263,7 @@ def _warm_up(spark: SparkSession, prepared: Prepared, out: Path, stop: threading
 
 
 def trial(
-    spark: SparkSession, prepared: Prepared, workload: Workload, rows: int, out: Path, stop: threading.Event
+    spark: SparkSession, prepared: PreparedRun, workload: Workload, rows: int, out: Path, stop: threading.Event
 ) -> list[tuple[int, float]]:
     """The app's pipeline over a workload in batches of so many rows, into the bin: items and seconds of each batch."""
     from penstock.spark.source.workload import read_workload
@@ -308,7 +308,7 @@ def _reached(query: StreamingQuery) -> Reached:
     return Reached(int(end.get("index", 0)), None if epoch_ms is None else epoch_ms / 1e3)
 
 
-def _summary(recording: Recording, prepared: Prepared, reached: Reached) -> dict[str, Any]:
+def _summary(recording: Recording, prepared: PreparedRun, reached: Reached) -> dict[str, Any]:
     samples = recording.samples
     if prepared.spec.admit == "rows":
         samples = [counted(sample) for sample in samples]
@@ -330,7 +330,7 @@ def _summary(recording: Recording, prepared: Prepared, reached: Reached) -> dict
     }
 
 
-def _digest_ok(prepared: Prepared, out: Path, tell: Callable[[str, int], None]) -> bool:
+def _digest_ok(prepared: PreparedRun, out: Path, tell: Callable[[str, int], None]) -> bool:
     spec = prepared.spec
     key = (spec.size_class, spec.seed, spec.cost)
     app, arrivals = prepared.app, prepared.arrivals
@@ -345,7 +345,9 @@ def make_empty(out: Path) -> None:
     """Make a run's folder and remove what an earlier run left in it; one that holds anything else is refused."""
     try:
         out.mkdir(parents=True, exist_ok=True)
-        strange = {path.name.split(".jsonl")[0] for path in out.iterdir()} - _OURS
+        strange = {
+            path.name for path in out.iterdir() if path.name not in _OURS and not path.name.startswith(_OUR_FILES)
+        }
         if strange:
             reason = f"holds {min(strange)!r}, which no run wrote"
             raise BadInputError("out", str(out), reason, "give a new or empty folder")

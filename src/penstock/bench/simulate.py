@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from dataclasses import asdict
 from pathlib import Path
@@ -11,10 +10,11 @@ from typing import Any
 from penstock.bench.run import make_empty
 from penstock.clock import ManualClock
 from penstock.journal import Journal
+from penstock.json_file import write_json
 from penstock.sample import BatchSample, Code, Decision
 from penstock.score import responses, settling_batches, summarise
 from penstock.sim.form import KERNEL_ORACLES
-from penstock.sim.run import Prepared, SimRun, SimSpec, prepare, simulate
+from penstock.sim.run import PreparedSim, SimRun, SimSpec, prepare, simulate
 
 
 def simulate_run(spec: SimSpec, out: Path | None = None) -> dict[str, Any]:
@@ -31,7 +31,7 @@ def simulate_run(spec: SimSpec, out: Path | None = None) -> dict[str, Any]:
         run = _journaled(prepared, out)
     summary = _summary(run, spec) | {"wall_s": time.monotonic() - began_s}
     if out is not None:
-        (out / "summary.json").write_text(json.dumps(summary, indent=2, ensure_ascii=False) + "\n")
+        write_json(out / "summary.json", summary, indent=2)
     return summary
 
 
@@ -54,7 +54,7 @@ def _summary(run: SimRun, spec: SimSpec) -> dict[str, Any]:
     }
 
 
-def _journaled(prepared: Prepared, out: Path) -> SimRun:
+def _journaled(prepared: PreparedSim, out: Path) -> SimRun:
     """The run with a decision after each batch, as its journal has them; the kernel's oracles have none."""
     spec = prepared.spec
     header = {"slo": str(prepared.slo), "unit": spec.admit, "simulated": True, "live": spec.live}

@@ -10,7 +10,7 @@ from typing import Protocol
 from penstock.clock import Clock, SystemClock
 from penstock.control.deadline import Deadline
 from penstock.control.lag_guard import LagGuard
-from penstock.control.out_of_reach import Reach
+from penstock.control.out_of_reach import OutOfReach
 from penstock.control.protocol import Controller, news_of
 from penstock.sample import BatchSample, Code, Decision, Status
 from penstock.slo import Slo
@@ -85,7 +85,7 @@ class Loop:
         self._news: str | None = None
         self._told_id = -1
         self._faults = _Faults()
-        self._reach = Reach(slo)
+        self._out_of_reach = OutOfReach(slo)
         # When each limit came into force, and the batch on which it was decided; None for the user's own.
         self._in_force: deque[tuple[float, int | None]] = deque(maxlen=_REMEMBERED_LIMITS)
 
@@ -126,7 +126,7 @@ class Loop:
             self._before = self._controller
             self._decision_before = self.decision
         if sample.confirmed:
-            self._tell("objective", self._reach.see(sample))
+            self._tell("objective", self._out_of_reach.see(sample))
         taught = sample.usable and self.slo.measure(sample) is not None
         decision = self._decide(sample) if taught else None
         if decision is None:
@@ -183,7 +183,7 @@ class Loop:
         self._controller, self._news = controller, news
         self._tell_counts(self._faults.over("controller"))
         before_size = sample.size if observe_only else self._decision_before.size
-        return guarded.coded(before_size, Code.OUT_OF_REACH if self._reach.out else None)
+        return guarded.coded(before_size, Code.OUT_OF_REACH if self._out_of_reach.told else None)
 
     def _stay(self, sample: BatchSample, decision: Decision) -> None:
         """Nothing is decided on this batch: an earlier decision stays, or more where data is in danger."""

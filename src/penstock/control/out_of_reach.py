@@ -18,13 +18,13 @@ _SMALLEST = 1.5
 _HALF, _HARDLY_LESS = 0.5, 0.8
 
 
-class Reach:
+class OutOfReach:
     """Tells the user, once, that the objective is out of reach for any size, and what is in reach.
 
     Told after ten batches in a row that took longer than the objective allows, where the smallest of them cannot be
     made smaller, or where smaller ones were hardly shorter. A wait is not counted: it may be the backlog's.
 
-    >>> reach = Reach(Slo.parse("1 s ± 10%"))
+    >>> reach = OutOfReach(Slo.parse("1 s ± 10%"))
     >>> for batch_id in range(10):
     ...     news = reach.see(BatchSample(batch_id, 1, 500, processing_s=1.2))
     >>> print(news.split(": ")[0])
@@ -40,7 +40,7 @@ class Reach:
         self._told = False
 
     @property
-    def out(self) -> bool:
+    def told(self) -> bool:
         """Whether the user was told, and no batch since then says otherwise."""
         return self._told
 

@@ -6,7 +6,7 @@ import math
 from dataclasses import replace
 
 from penstock.control.protocol import Controller, asked_at_admission
-from penstock.control.retarget import Scaled
+from penstock.control.retarget import Retarget
 from penstock.control.sample_value import usable_value
 from penstock.control.wrappers import Wrapper
 from penstock.errors import BadInputError
@@ -57,24 +57,24 @@ class Percentile(Wrapper):
         self._misses = 0
         self._row = 0
         self._behind = False
-        self._scaled = Scaled()
+        self._retarget = Retarget()
 
     def decide(self, sample: BatchSample) -> Decision:
         """The inner decision on the batch as the margin shows it."""
         value = usable_value(self.slo, sample)
         longest_s = self.slo.target if self.slo.metric is Metric.END_TO_END else math.inf
         if value is None:
-            return self._scaled.decide(self.inner, sample, self.margin, longest_s)
+            return self._retarget.decide(self.inner, sample, self.margin, longest_s)
         if not self._backlogged(sample):
             self._learn(value)
-        decision = self._scaled.decide(self.inner, sample, self.margin, longest_s)
+        decision = self._retarget.decide(self.inner, sample, self.margin, longest_s)
         note = f"{self.slo.percentile} safety margin x{self.margin:.3g}"
         return replace(decision, reason=f"{decision.reason}; {note}")
 
-    def admit(self, at_s: float, waiting: float, idle: bool) -> Decision | None:
+    def decide_at_admission(self, at_s: float, waiting: float, idle: bool) -> Decision | None:
         """The inner answer where batches overlap, by the margin's clock."""
         ask = asked_at_admission(self.inner)
-        return None if ask is None else self._scaled.admit(ask, self.margin, at_s, waiting, idle)
+        return None if ask is None else self._retarget.decide_at_admission(ask, self.margin, at_s, waiting, idle)
 
     def _learn(self, value: float) -> None:
         missed = value > self.slo.target

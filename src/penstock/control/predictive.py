@@ -77,8 +77,8 @@ class Predictive:
     A throughput is solved for in the same model, without trends and cycles.
 
     Samples may come late: how late is seen from which decision a batch obeyed, and the forecast reaches as far ahead.
-    Batches may overlap in a pipeline: asked as each is admitted (`admit`), it sizes the batch for what is on its way
-    (`penstock.model.pipeline`).
+    Batches may overlap in a pipeline: asked as each is admitted (`decide_at_admission`), it sizes the batch for
+    what is on its way (`penstock.model.pipeline`).
 
     `changes` (that start the level anew), `recall` (of levels known from before, so that a spike that has passed costs
     one batch), `trends` and `cycles` can be switched off, to see what each is worth.
@@ -202,7 +202,7 @@ class Predictive:
         measured = f"{measure_name(self.slo)} {self.slo.format_value(value)}"
         return Decision(self._size, f"{measured}; {changes}{believed}{why}: {format_change(before, self._size)}")
 
-    def admit(self, at_s: float, waiting: float, idle: bool) -> Decision | None:
+    def decide_at_admission(self, at_s: float, waiting: float, idle: bool) -> Decision | None:
         """The size of a batch that is admitted now, while others are on their way; None where it is the last one's.
 
         To be asked for every batch of a pipeline in which batches overlap, and for none elsewhere.

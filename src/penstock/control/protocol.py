@@ -17,8 +17,8 @@ class Controller(Protocol):
     One that has to tell the user something, and not with every batch, may offer `news() -> str | None`: the loop asks
     after each decision, and what is answered is told once.
 
-    One that can size a batch for those that are on their way with it may offer `admit(at_s, waiting, idle)`. It is
-    asked where batches overlap, which Spark's do not: see `Admission`.
+    One that can size a batch for those that are on their way with it may offer `decide_at_admission`. It is asked where
+    batches overlap, which Spark's do not: see `DecideAtAdmission`.
 
     A registered controller is constructed as `Cls(slo, size, **settings)`. `penstock.testing.contract` checks all this.
     """
@@ -30,7 +30,7 @@ class Controller(Protocol):
         ...
 
 
-class Admission(Protocol):
+class DecideAtAdmission(Protocol):
     """What a source asks as it admits a batch while others are on their way."""
 
     def __call__(self, at_s: float, waiting: float, idle: bool) -> Decision | None:
@@ -42,9 +42,9 @@ class Admission(Protocol):
         ...
 
 
-def asked_at_admission(controller: Controller) -> Admission | None:
+def asked_at_admission(controller: Controller) -> DecideAtAdmission | None:
     """What to ask as each batch of a pipeline is admitted; None for a controller that has nothing to say then."""
-    ask = getattr(controller, "admit", None)
+    ask = getattr(controller, "decide_at_admission", None)
     return ask if callable(ask) else None
 
 

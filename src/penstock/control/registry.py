@@ -14,8 +14,8 @@ from penstock.control.draining import Draining
 from penstock.control.percentile import Percentile
 from penstock.control.protocol import Controller
 from penstock.control.settings import coerce, to_bool, to_count, to_whole
-from penstock.control.slow_start import RampUp
-from penstock.control.two_objectives import Both, objective_inside
+from penstock.control.slow_start import SlowStart
+from penstock.control.two_objectives import TwoObjectives, objective_inside
 from penstock.control.waiting import DEFAULT_PAYS, Waiting
 from penstock.control.wrappers import Bounded, Filled, Sampled, Slewed
 from penstock.errors import BadInputError, PenstockError
@@ -110,7 +110,7 @@ def create(
     controller = _wrapped(controller, inside, common, live)
     if slo.share is not None and not keeps:
         controller = Percentile(controller, slo)
-    return controller if slo.also is None else Both(controller, slo)
+    return controller if slo.also is None else TwoObjectives(controller, slo)
 
 
 @contextmanager
@@ -214,7 +214,7 @@ def _wrapped(controller: Controller, slo: Slo, settings: Mapping[str, object], l
     if "sample" in settings and (k := to_whole("sample", settings["sample"])) != 1:
         controller = Sampled(controller, slo, k)
     if to_bool("warm_up", settings.get("warm_up", False)):
-        controller = RampUp(controller, slo)
+        controller = SlowStart(controller, slo)
     if live:
         controller = Filled(controller, slo)
     if "slew" in settings:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-from penstock.control.protocol import Admission, Controller
+from penstock.control.protocol import Controller, DecideAtAdmission
 from penstock.sample import BatchSample, Decision
 
 # So many are on their way at the most.
 _MOST = 256
 
 
-class Scaled:
+class Retarget:
     """Shows a controller every duration times a factor, and takes what it decides in seconds back into ours.
 
     With a factor f, a controller that holds a latency at T on its clock holds T / f on ours, and one that holds a
@@ -26,7 +26,7 @@ class Scaled:
     >>> waiting = Waiting(Fixed(slo, 50_000), slo)
     >>> for size, processing_s in ((1000, 0.3), (4000, 0.6), (2000, 0.4)):
     ...     batch = BatchSample(0, size, size, processing_s, wait_s=0.1, backlog=0)
-    ...     decision = Scaled().decide(waiting, batch, 2.0)
+    ...     decision = Retarget().decide(waiting, batch, 2.0)
     >>> round(decision.max_wait_s, 6), round(decision.item_s, 6)
     (1.972727, 0.00015)
     """
@@ -54,7 +54,9 @@ class Scaled:
             decision, max_wait_s=min(decision.max_wait_s / factor, longest_s), item_s=decision.item_s / factor
         )
 
-    def admit(self, ask: Admission, factor: float, at_s: float, waiting: float, idle: bool) -> Decision | None:
+    def decide_at_admission(
+        self, ask: DecideAtAdmission, factor: float, at_s: float, waiting: float, idle: bool
+    ) -> Decision | None:
         """What is answered as a batch is admitted, asked with the time on the other clock."""
         shown_s = self._start_s(at_s, factor)
         if shown_s is None:

@@ -13,7 +13,7 @@ from penstock.size import clamp, format_change
 from penstock.slo import Metric, Slo
 
 
-class RampUp(Wrapper):
+class SlowStart(Wrapper):
     """Multiplies the size while every value so far is far below the aim, then hands over for good.
 
     While value < below * aim, with n the batch's own size:
@@ -26,7 +26,7 @@ class RampUp(Wrapper):
 
     >>> from penstock.control.faf import Faf
     >>> slo = Slo.parse("1 s ± 10%")
-    >>> controller = RampUp(Faf(slo, size=100), slo)
+    >>> controller = SlowStart(Faf(slo, size=100), slo)
     >>> for size, latency_s in ((100, 0.2), (400, 0.5), (800, 0.8)):
     ...     controller.decide(BatchSample(batch_id=0, size=size, items=size, processing_s=latency_s)).reason
     'ramp-up, latency 200 ms is under 700 ms: +300% to 400'

@@ -6,7 +6,7 @@ import math
 from dataclasses import replace
 
 from penstock.control.protocol import Controller
-from penstock.control.retarget import Scaled
+from penstock.control.retarget import Retarget
 from penstock.control.sample_value import measure_name, usable_value
 from penstock.control.wrappers import Wrapper, took_all
 from penstock.errors import BadInputError
@@ -29,7 +29,7 @@ _SAME = 1e-9
 _LEVER = 4.0
 
 
-class Both(Wrapper):
+class TwoObjectives(Wrapper):
     """Moves the aim of the first objective within its band, to where the second holds too.
 
     Latency and throughput both grow with the batch. With the first's aim A, the second's value w and its aim B, the
@@ -48,7 +48,7 @@ class Both(Wrapper):
 
     >>> from penstock.control.faf import Faf
     >>> slo = Slo.parse("1 s ± 10% & >= 100/s")
-    >>> controller = Both(Faf(slo.plain, size=85), slo)
+    >>> controller = TwoObjectives(Faf(slo.plain, size=85), slo)
     >>> for batch_id in range(12):
     ...     decision = controller.decide(BatchSample(batch_id, size=85, items=85, processing_s=1.0))
     ...     if told := controller.news():
@@ -67,7 +67,7 @@ class Both(Wrapper):
         self._low, self._high = _room(slo)
         self._moved = 0.0
         self._reach = 1.0
-        self._scaled = Scaled()
+        self._retarget = Retarget()
         self._strain = 0.0
         self._good = 0
         self._apart = False
@@ -82,10 +82,10 @@ class Both(Wrapper):
         """The inner decision on the batch, from the aim that serves both."""
         first, second = usable_value(self.slo, sample), usable_value(self.also, sample)
         if first is None:
-            return self._scaled.decide(self.inner, sample, self._factor, self._longest_s)
+            return self._retarget.decide(self.inner, sample, self._factor, self._longest_s)
         ratio, before = first / self.aim, self.size
         wanted = 0.0 if second is None else self._move(first, second, ratio)
-        decision = self._scaled.decide(self.inner, sample, self._factor, self._longest_s)
+        decision = self._retarget.decide(self.inner, sample, self._factor, self._longest_s)
         if second is not None and not took_all(sample, before):
             self._judge(first, second, wanted, ratio, decision.size / before)
         if not self._moved:

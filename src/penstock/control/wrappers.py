@@ -67,7 +67,7 @@ class Correcting(Wrapper, ABC):
         before = self.size
         return self._corrected(self.inner.decide(sample), before)
 
-    def admit(self, at_s: float, waiting: float, idle: bool) -> Decision | None:
+    def decide_at_admission(self, at_s: float, waiting: float, idle: bool) -> Decision | None:
         """The inner answer as a batch is admitted, corrected; None where there is none."""
         ask, before = asked_at_admission(self.inner), self.size
         decision = None if ask is None else ask(at_s, waiting, idle)
@@ -168,7 +168,7 @@ class Filled(Wrapper):
         """Whether the batch was longer than a stall explains."""
         return value > _STALL * self.slo.high or self._misses >= _IN_A_ROW
 
-    def admit(self, at_s: float, waiting: float, idle: bool) -> Decision | None:
+    def decide_at_admission(self, at_s: float, waiting: float, idle: bool) -> Decision | None:
         """The inner answer as a batch is admitted: there it is known how much waits."""
         ask = asked_at_admission(self.inner)
         return None if ask is None else ask(at_s, waiting, idle)

@@ -21,7 +21,7 @@ _HOVER_COLUMNS = 72
 
 
 @dataclass(frozen=True)
-class View:
+class ChartView:
     """One choice of what a chart shows: changes of its traces and of its layout."""
 
     label: str
@@ -37,7 +37,7 @@ class Chart:
     name: str
     figure: Any
     label: str
-    views: Sequence[View] = ()
+    views: Sequence[ChartView] = ()
 
     def render(self) -> Html:
         """The place in the page, and the figure as data for the script of the page."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from penstock.errors import BadInputError, MissingExtraError
 from penstock.journal import Recording
 from penstock.report import words
+from penstock.report.batches import batches_of
 from penstock.score import Met, SloMetrics
 from penstock.slo import Metric, Slo, Verdict
 from penstock.units import format_count
@@ -53,29 +53,19 @@ class Trace:
 
 
 def trace_of(recording: Recording, slo: Slo) -> Trace:
-    """The batches that had something in them and were measured, against seconds since the first one.
-
-    Where a start is not known, batches stand one after another without a pause.
-    """
-    filled = [sample for sample in recording.samples if sample.size > 0]
-    measured = [(value, each) for each in filled if (value := slo.measure(each)) is not None]
-    seen = [
-        (value, sample) for value, sample in measured if math.isfinite(value) and math.isfinite(sample.processing_s)
-    ]
+    """The batches that had something in them and were measured, against seconds since the first one."""
+    seen = [batch for batch in batches_of(recording, slo) if batch.drawable]
     if not seen:
         reason = "no batch in it has a measure of the objective"
         raise BadInputError("journal", recording.header.get("query_id"), reason, "let the run last longer")
-    starts = [sample.started_s for _, sample in seen]
-    known = [start for start in starts if start is not None]
-    if len(known) < len(seen):
-        known = [sum(sample.processing_s for _, sample in seen[:number]) for number in range(len(seen))]
-    samples = [sample for _, sample in seen]
+    samples = [batch.sample for batch in seen]
+    at_s = [batch.at_s - seen[0].at_s for batch in seen]
     return Trace(
         controller=str(recording.header.get("controller", "run")),
-        at_s=[start - known[0] for start in known],
-        end_s=known[-1] - known[0] + samples[-1].processing_s,
-        values=[value for value, _ in seen],
-        verdicts=[slo.verdict(sample) for sample in samples],
+        at_s=at_s,
+        end_s=at_s[-1] + samples[-1].processing_s,
+        values=[batch.value for batch in seen if batch.value is not None],
+        verdicts=[batch.verdict for batch in seen],
         sizes=[sample.size for sample in samples],
         items=[sample.items for sample in samples],
         loads=[sample.load or 0.0 for sample in samples],

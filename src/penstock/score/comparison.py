@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from penstock.errors import BadInputError
+from penstock.json_file import write_json
 from penstock.score import Interval, compare, interval_of
 
 VERSION = 1
@@ -70,9 +71,7 @@ def comparison(rows: Sequence[Row], about: Mapping[str, Any], metric: str = "i_s
 def write(path: Path, found: Mapping[str, Any]) -> Path:
     """Write a comparison, whole or not at all; into a folder, under its usual name."""
     target = path / FILE if path.is_dir() else path
-    fresh = target.with_name(target.name + ".tmp")
-    fresh.write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n")
-    fresh.replace(target)
+    write_json(target, found)
     return target
 
 

@@ -64,7 +64,7 @@ class SimSpec:
 
 
 @dataclass(frozen=True)
-class Prepared:
+class PreparedSim:
     """The parts of a simulation, found good."""
 
     spec: SimSpec
@@ -162,7 +162,7 @@ class SimRun:
         ]
 
 
-def prepare(spec: SimSpec) -> Prepared:
+def prepare(spec: SimSpec) -> PreparedSim:
     """Check a spec and make its parts."""
     slo = Slo.parse(spec.slo)
     plant = load_plant(spec.plant).noisier(spec.noise)
@@ -177,7 +177,7 @@ def prepare(spec: SimSpec) -> Prepared:
     if not (math.isfinite(size) and size >= 1):
         raise BadInputError("size", spec.size, "a batch has at least one item", "give 1 or more")
     arrival = _arrival_s(spec.arrivals, load.costs.size)
-    prepared = Prepared(spec, slo, plant, load, arrival, float(size))
+    prepared = PreparedSim(spec, slo, plant, load, arrival, float(size))
     if spec.controller in ORACLES and (spec.settings or spec.admit != "rows"):
         raise BadInputError("controller", spec.controller, "an oracle has no settings", f"write {spec.controller}")
     if prepared.form is None:
@@ -206,7 +206,7 @@ def simulate(spec: SimSpec, watch: Watch | None = None, compiled: bool = False) 
     )
 
 
-def _run_kernel(prepared: Prepared, form: list[float], compiled: bool) -> tuple[Any, Any, Any]:
+def _run_kernel(prepared: PreparedSim, form: list[float], compiled: bool) -> tuple[Any, Any, Any]:
     plant, load = prepared.plant, prepared.load
     noise, drifts = plant.noise_of(prepared.spec.seed)
     fixed = (prepared.size, prepared.spec.delay)
@@ -223,7 +223,7 @@ def _run_kernel(prepared: Prepared, form: list[float], compiled: bool) -> tuple[
     return answer
 
 
-def _run_controller(prepared: Prepared, watch: Watch | None) -> tuple[list[int], list[float], list[float]]:
+def _run_controller(prepared: PreparedSim, watch: Watch | None) -> tuple[list[int], list[float], list[float]]:
     """The kernel's loop around any controller: each sample is a `BatchSample`, each answer a `Decision`."""
     plant, load, delay = prepared.plant, prepared.load, prepared.spec.delay
     depth, volume = load.lists

@@ -24,7 +24,7 @@ from penstock.spark.gates import KafkaBytesGate, KafkaGate, SourceGate, SplitGat
 from penstock.spark.gates.kafka.bytes import NOMINAL_BYTES
 from penstock.spark.jvm.bridge import LiveQuery
 from penstock.spark.observe.monitor import Monitor
-from penstock.spark.observe.report import Progress, parse_job_end, parse_progress
+from penstock.spark.observe.report import BatchProgress, parse_job_end, parse_progress
 from penstock.spark.observe.sampler import Sampler
 from penstock.telemetry.sink import Sink
 from penstock.units import format_duration
@@ -246,7 +246,7 @@ class Handle:
             "query-failed", error=error[:2000], cause=cause(error), **({} if advice is None else {"hint": advice})
         )
 
-    def _progress(self, progress: Progress, began_s: float) -> None:
+    def _progress(self, progress: BatchProgress, began_s: float) -> None:
         sample = self._sampler.progressed(progress)
         self._observe(sample, began_s)
         if sample is None:
@@ -344,7 +344,7 @@ class Handle:
                 "grows: the machine is idle while data waits; write .trigger(processingTime='0 seconds') instead",
             )
 
-    def _warn_of_partitions(self, progress: Progress) -> None:
+    def _warn_of_partitions(self, progress: BatchProgress) -> None:
         partitions = progress.state_partitions or 0
         if partitions >= _MANY_PARTITIONS * self._live.cores and 0 < progress.items < _FEW_ROWS * partitions:
             self._say_once(

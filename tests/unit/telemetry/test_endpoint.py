@@ -77,7 +77,7 @@ def test_behind_the_variable_a_port_that_is_taken_is_one_warning(
 
 @pytest.mark.parametrize("metrics", [0, -1, 65536, True, "", "all", "localhost", "9464x", "localhost:", 94.64])
 def test_what_is_no_port_is_refused(metrics: object):
-    with pytest.raises(BadInputError, match="write a port, e.g. 9464"):
+    with pytest.raises(BadInputError, match=r"write a port, e\.g\. 9464"):
         exporter_for(metrics)  # type: ignore[arg-type]
 
 

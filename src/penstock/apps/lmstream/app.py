@@ -14,11 +14,11 @@ from penstock.apps.lmstream.queries import Query
 from penstock.apps.lmstream.reference import reference_digest
 from penstock.apps.lmstream.stream import Replayed, Seeded
 from penstock.apps.lmstream.trace import Trace, read_trace
-from penstock.apps.protocol import Progress
 from penstock.errors import BadInputError
 from penstock.patterns.arrivals import AnyArrivals, Arrivals, parse_arrivals
 from penstock.patterns.constant import Constant
 from penstock.patterns.datasets import Datasets
+from penstock.progress import Progress
 from penstock.workloads.workload import Workload
 
 if TYPE_CHECKING:

@@ -3,53 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from penstock.apps.digest import committed_files
+from penstock.apps.digest import Digest, committed_files
 from penstock.errors import BadInputError, MissingExtraError
 from penstock.patterns.hashing import hashed
 
 BATCH = "batch-"
 
 
-@dataclass(frozen=True)
-class Digest:
-    """How many rows there are, and the sum of their hashes modulo 2**64: a row that comes twice counts twice.
+def row_digest(
+    columns: Mapping[str, NDArray[Any]], names: Sequence[str], times: NDArray[np.int64] | None = None
+) -> Digest:
+    """The digest of these rows, each so many times, or once.
 
     >>> rows = {"jobId": np.array([7, 9]), "avgCpu": np.array([0.5, 0.25])}
-    >>> once = Digest.of(rows, ("jobId", "avgCpu"))
-    >>> once + once == Digest.of(rows, ("jobId", "avgCpu"), np.array([2, 2])), once.count
+    >>> once = row_digest(rows, ("jobId", "avgCpu"))
+    >>> once + once == row_digest(rows, ("jobId", "avgCpu"), np.array([2, 2])), once.count
     (True, 2)
     """
-
-    count: int = 0
-    total: int = 0
-
-    @classmethod
-    def of(
-        cls, columns: Mapping[str, NDArray[Any]], names: Sequence[str], times: NDArray[np.int64] | None = None
-    ) -> Digest:
-        """The digest of these rows, each so many times, or once."""
-        rows = len(columns[names[0]])
-        hashes = np.zeros(rows, dtype=np.uint64)
-        for place, name in enumerate(names):
-            hashes = hashed(hashes ^ _bits(columns[name]), seed=place)
-        if times is not None:
-            hashes = hashes * times.astype(np.uint64)
-        return cls(rows if times is None else int(times.sum()), int(hashes.sum(dtype=np.uint64)))
-
-    def __add__(self, other: Digest) -> Digest:
-        """The digest of both."""
-        return Digest(self.count + other.count, (self.total + other.total) % 2**64)
-
-    def __str__(self) -> str:
-        """The digest as text."""
-        return f"{self.count}-{self.total:016x}"
+    hashes = np.zeros(len(columns[names[0]]), dtype=np.uint64)
+    for place, name in enumerate(names):
+        hashes = hashed(hashes ^ _bits(columns[name]), seed=place)
+    return Digest.of(hashes, times)
 
 
 def digest_of_directory(directory: Path, names: Sequence[str]) -> Digest:
@@ -62,7 +42,7 @@ def digest_of_directory(directory: Path, names: Sequence[str]) -> Digest:
     digest = Digest()
     for path in result_files(directory):
         table = pyarrow.parquet.read_table(path, columns=list(names))
-        digest += Digest.of({name: table.column(name).to_numpy() for name in names}, names)
+        digest += row_digest({name: table.column(name).to_numpy() for name in names}, names)
     return digest
 
 

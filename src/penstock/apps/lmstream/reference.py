@@ -12,12 +12,13 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from penstock.apps.lmstream.digest import Digest
+from penstock.apps.digest import Digest
+from penstock.apps.lmstream.digest import row_digest
 from penstock.apps.lmstream.queries import SLOW, Query
 from penstock.apps.lmstream.stream import CLOSING_S, MICROS
 from penstock.apps.lmstream.tasks import SCHEDULED
-from penstock.apps.protocol import Progress
 from penstock.errors import BadInputError
+from penstock.progress import Progress
 from penstock.workloads.workload import Workload
 
 _CHUNK = 50_000
@@ -49,7 +50,7 @@ def _same_vehicle(query: Query, rows: Table) -> Digest:
     windows = _windows(query, panes)
     # A pane lies in as many windows as there are slides in the range: one after another in `windows.group`.
     times = windows.totals[windows.group].reshape(-1, len(panes.first)).sum(axis=0)
-    return Digest.of(rows, query.output, times[panes.group])
+    return row_digest(rows, query.output, times[panes.group])
 
 
 def _slow_segments(query: Query, rows: Table) -> Digest:
@@ -63,19 +64,19 @@ def _slow_segments(query: Query, rows: Table) -> Digest:
         "avgSpeed": speeds / count,
     }
     slow = answer["avgSpeed"] < SLOW
-    return Digest.of({name: column[slow] for name, column in answer.items()}, query.output)
+    return row_digest({name: column[slow] for name, column in answer.items()}, query.output)
 
 
 def _cpu_of_categories(query: Query, rows: Table) -> Digest:
     start, category, cpu, _ = _sums(query, rows, rows["category"].astype(np.int64), rows["cpu"])
-    return Digest.of({"timestamp": start, "category": category, "totalCpu": cpu}, query.output)
+    return row_digest({"timestamp": start, "category": category, "totalCpu": cpu}, query.output)
 
 
 def _cpu_of_jobs(query: Query, rows: Table) -> Digest:
     scheduled = rows["eventType"] == SCHEDULED
     rows = {name: column[scheduled] for name, column in rows.items()}
     _, job, cpu, count = _sums(query, rows, rows["jobId"], rows["cpu"])
-    return Digest.of({"jobId": job, "avgCpu": cpu / count}, query.output)
+    return row_digest({"jobId": job, "avgCpu": cpu / count}, query.output)
 
 
 _ANSWERS: dict[str, tuple[tuple[str, ...], Callable[[Query, Table], Digest]]] = {

@@ -13,9 +13,9 @@ from penstock.apps.digest import digest_of_directory
 from penstock.apps.military import reference, sizes
 from penstock.apps.military.items import ITEM_DDL, items
 from penstock.apps.military.stages import STAGES
-from penstock.apps.protocol import Progress
 from penstock.patterns.arrivals import parse_arrivals
 from penstock.patterns.grammar import parse
+from penstock.progress import Progress
 from penstock.stages.stage import Stage, run_stages
 from penstock.workloads.workload import Workload
 

@@ -21,8 +21,8 @@ import numpy as np
 from penstock.apps.digest import Digest
 from penstock.apps.military import sizes
 from penstock.apps.military.stages import STAGES
-from penstock.apps.protocol import Progress
 from penstock.errors import BadInputError
+from penstock.progress import Progress
 from penstock.workloads.workload import Workload
 
 COMMITTED = Path(__file__).with_name("digests.json")

@@ -9,7 +9,6 @@ comparison.json      the result
 
 from __future__ import annotations
 
-import json
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
@@ -17,6 +16,7 @@ from typing import Any
 
 from penstock.bench.compare.spec import CompareSpec
 from penstock.errors import BadInputError
+from penstock.json_file import read_json, write_json
 
 _SPEC = "spec.json"
 _FOUND = "fixed-auto.json"
@@ -79,19 +79,3 @@ def trim(folder: Path) -> None:
     """Remove the bulky output of a run; journal and summary stay."""
     for name in _BULKY:
         shutil.rmtree(folder / name, ignore_errors=True)
-
-
-def read_json(path: Path) -> dict[str, Any] | None:
-    """A JSON object, or None where there is none that can be read."""
-    try:
-        found = json.loads(path.read_text())
-    except (OSError, ValueError):
-        return None
-    return found if isinstance(found, dict) else None
-
-
-def write_json(path: Path, fields: Mapping[str, Any]) -> None:
-    """Write a JSON object, whole or not at all."""
-    fresh = path.with_name(path.name + ".tmp")
-    fresh.write_text(json.dumps(fields, indent=1, ensure_ascii=False) + "\n")
-    fresh.replace(path)

@@ -22,6 +22,7 @@ from penstock.bench.run import RunSpec, RunState, Tick, prepare, run
 from penstock.bench.session import session
 from penstock.clock import Clock, SystemClock
 from penstock.errors import BadInputError, PenstockError
+from penstock.progress import Say
 from penstock.score.comparison import Row, comparison, row, write
 from penstock.slo import Metric
 from penstock.spark.faults import cause
@@ -32,7 +33,6 @@ _FIRST_TRIAL = 4
 
 Job = Callable[[Tick, threading.Event], dict[str, Any]]
 Watch = Callable[[RunSpec, Job], dict[str, Any]]
-Say = Callable[[str], None]
 Runner = Callable[[RunSpec, Path, Tick, threading.Event], dict[str, Any]]
 Open = Callable[[str], AbstractContextManager[Any]]
 

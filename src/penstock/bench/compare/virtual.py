@@ -18,6 +18,7 @@ from penstock.bench.compare.grid import GAINS, SAMPLES, STEPPING, STEPS
 from penstock.bench.compare.spec import AUTO, PLAIN
 from penstock.control.registry import parse_spec
 from penstock.errors import BadInputError
+from penstock.progress import Progress
 from penstock.score import comparison as table
 from penstock.score import percentiles
 from penstock.score.summary import TOLERANCES
@@ -34,8 +35,6 @@ TRAINING_SEEDS = (100_001, 100_002, 100_003)
 # From so many runs on, compiling the kernel first is the faster way.
 _WORTH_COMPILING = 40
 
-Progress = Callable[[int, int], None]
-"""Called with runs done and runs in all."""
 Mapped = Callable[[Callable[[SimSpec, bool], Any], Sequence[SimSpec]], Iterable[Any]]
 """A function of a spec, and whether to run it compiled, over many specs."""
 

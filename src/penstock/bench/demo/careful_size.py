@@ -17,7 +17,7 @@ from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING
 
-from penstock.bench.run import Prepared, trial
+from penstock.bench.run import PreparedRun, trial
 from penstock.patterns.arrivals import Saturated
 from penstock.patterns.grammar import parse
 
@@ -56,7 +56,7 @@ class CarefulSize:
 
 
 def careful_size(
-    spark: SparkSession, prepared: Prepared, heaviest: str, out: Path, stop: threading.Event
+    spark: SparkSession, prepared: PreparedRun, heaviest: str, out: Path, stop: threading.Event
 ) -> CarefulSize | None:
     """Try both sizes on items of the cost `heaviest`; None where somebody has stopped it."""
     times: list[tuple[int, float]] = []

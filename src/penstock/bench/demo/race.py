@@ -17,7 +17,7 @@ from penstock.bench.demo.outcome import FIXED, PENSTOCK, PLAIN, Outcome
 from penstock.bench.demo.page import write_page
 from penstock.bench.demo.picture import draw_race
 from penstock.bench.demo.runs import BASE, Runs, Watch
-from penstock.bench.run import Prepared, RunSpec, RunState, Tick, prepare
+from penstock.bench.run import PreparedRun, RunSpec, RunState, Tick, prepare
 from penstock.journal import Recording, read
 from penstock.report.chart import graph_objects
 from penstock.report.picture import check
@@ -86,7 +86,7 @@ def contender(spec: RunSpec, name: str, size: float | None = None) -> RunSpec:
 class _Size:
     """The careful fixed size, measured once the session is there."""
 
-    def __init__(self, prepared: Prepared, heaviest: str, out: Path) -> None:
+    def __init__(self, prepared: PreparedRun, heaviest: str, out: Path) -> None:
         self.found: float | None = None
         self._prepared = prepared
         self._heaviest = heaviest

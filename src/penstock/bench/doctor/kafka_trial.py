@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from penstock.bench.doctor.machine import Check
 from penstock.errors import PenstockError, UnsupportedError
+from penstock.progress import Say
 from penstock.spark.faults import cause
 from penstock.testing.kafka import jars
 from penstock.testing.kafka.broker import Broker
@@ -29,7 +30,7 @@ _PATIENCE_S = 120.0
 _SPARK_FROM, _SPARK_BELOW = (4, 2), (4, 4)
 
 
-def trial(say: jars.Progress) -> Iterator[Check]:
+def trial(say: Say) -> Iterator[Check]:
     """The checks, each as it is done; the first that fails is the last. Everything is stopped at the end."""
     with ExitStack() as stack:
         parts = _Trial(stack, say)
@@ -58,7 +59,7 @@ def connector_of(spark: str) -> str:
 class _Trial:
     """Each step says in a few words what it saw, or raises."""
 
-    def __init__(self, stack: ExitStack, say: jars.Progress) -> None:
+    def __init__(self, stack: ExitStack, say: Say) -> None:
         self._stack = stack
         self._say = say
         self._folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="penstock-doctor-")))

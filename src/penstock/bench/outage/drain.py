@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,6 +17,7 @@ from penstock.control import registry
 from penstock.errors import BadInputError, PenstockError
 from penstock.journal import read
 from penstock.patterns.arrivals import parse_arrivals
+from penstock.progress import Say
 from penstock.sample import BatchSample
 from penstock.slo import Metric, Slo, Verdict
 from penstock.spark.faults import cause
@@ -35,8 +36,6 @@ _WARM_UP_LIMIT = 20_000
 SETTLING_S = 15.0
 _TICK_S = 0.2
 _PATIENCE_S = 1800.0
-
-Say = Callable[[str], None]
 
 
 @dataclass(frozen=True)

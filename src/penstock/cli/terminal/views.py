@@ -23,7 +23,7 @@ _COLUMNS = 60
 _WIDTH = 84
 
 
-class View(Protocol):
+class RunView(Protocol):
     """Shows the states of one run; a context manager."""
 
     def __enter__(self) -> Self:
@@ -43,7 +43,7 @@ class View(Protocol):
         ...
 
 
-def view_of(spec: RunSpec, console: Console) -> View:
+def view_of(spec: RunSpec, console: Console) -> RunView:
     """The live view on a terminal, lines elsewhere."""
     slo = Slo.parse(spec.slo)
     return LiveView(title_of(spec, slo), slo, console) if console.is_terminal else LineView(slo, console)

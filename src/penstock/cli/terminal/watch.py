@@ -14,7 +14,7 @@ from types import FrameType
 from typing import TypeVar
 
 from penstock.bench.run import RunState, Tick
-from penstock.cli.terminal.views import View
+from penstock.cli.terminal.views import RunView
 
 REFRESH_S = 0.2
 INTERRUPTED = 130
@@ -23,7 +23,7 @@ _T = TypeVar("_T")
 Job = Callable[[Tick, threading.Event], _T]
 
 
-def watch(job: Job[_T], view: View) -> _T:
+def watch(job: Job[_T], view: RunView) -> _T:
     """What the job returns, or the error it raises, with its states shown on the way.
 
     The first Ctrl-C asks the job to stop, the second leaves at once. Spark puts its own Ctrl-C handler over ours when
@@ -62,7 +62,7 @@ def watch(job: Job[_T], view: View) -> _T:
     return done.result()
 
 
-def _show_last(states: list[RunState], view: View) -> None:
+def _show_last(states: list[RunState], view: RunView) -> None:
     if states:
         view.show(states[-1])
         del states[:-1]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from penstock.report.chart import FAINT, HIT, INK, LOAD, PAPER, Chart, View, figure, hover_text
+from penstock.report.chart import FAINT, HIT, INK, LOAD, PAPER, Chart, ChartView, figure, hover_text
 from penstock.report.comparison.measures import MEASURES, Measure, bounds_of, mean_of, ordered, values_of
 
 Row = Mapping[str, Any]
@@ -34,7 +34,7 @@ def interval_chart(rows: Sequence[Row], metric: str) -> Chart:
     drawn.update_layout({name.replace(".", "_"): value for name, value in layouts[0].items()})
     drawn.update_yaxes(range=[-len(rows) - _GAP, 1])
     views = tuple(
-        View(MEASURES[name].label, {"visible": [at in span for at in range(len(drawn.data))]}, layout)
+        ChartView(MEASURES[name].label, {"visible": [at in span for at in range(len(drawn.data))]}, layout)
         for name, span, layout in zip(shown, spans, layouts, strict=True)
     )
     return Chart("intervals", drawn, "Mean and interval of each controller, the best on top", views)
@@ -80,7 +80,7 @@ def patterns_chart(rows: Sequence[Row]) -> Chart:
     drawn.update_yaxes(autorange="reversed", tickvals=list(range(len(seen))), ticktext=[hover_text([n]) for n in names])
     drawn.update_yaxes(showgrid=False)
     drawn.update_xaxes(type="category", side="top", showgrid=False)
-    views = tuple(View(MEASURES[name].label, {"visible": [each == name for each in shown]}) for name in shown)
+    views = tuple(ChartView(MEASURES[name].label, {"visible": [each == name for each in shown]}) for name in shown)
     return Chart("patterns-chart", drawn, "Mean of each controller in each part of the load", views)
 
 

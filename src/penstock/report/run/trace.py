@@ -18,7 +18,7 @@ from penstock.report.chart import (
     MISS,
     PAPER,
     Chart,
-    View,
+    ChartView,
     hover_text,
     stacked_panels,
 )
@@ -145,7 +145,7 @@ def _add_latency(figure: Any, drawn: Sequence[Batch], slo: Slo, top: float) -> l
     return traces if len(traces) > 1 else []
 
 
-def _views(drawn: Sequence[Batch], beyond: Sequence[int], top: float) -> tuple[View, ...]:
+def _views(drawn: Sequence[Batch], beyond: Sequence[int], top: float) -> tuple[ChartView, ...]:
     if not beyond:
         return ()
     whole = [batch.value or 0.0 for batch in drawn]
@@ -156,8 +156,8 @@ def _views(drawn: Sequence[Batch], beyond: Sequence[int], top: float) -> tuple[V
     groups = [values for values in above.values() if values]
     near = [[min(value, top) for value in whole], *([0.985 * top] * len(values) for values in groups)]
     return (
-        View("Around the objective", {"y": [_short(each) for each in near]}, {"yaxis.range": [0, top]}, beyond),
-        View(
+        ChartView("Around the objective", {"y": [_short(each) for each in near]}, {"yaxis.range": [0, top]}, beyond),
+        ChartView(
             "Every batch in full height",
             {"y": [_short(each) for each in (whole, *groups)]},
             {"yaxis.range": [0, 1.06 * max(whole)]},

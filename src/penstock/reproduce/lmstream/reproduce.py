@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from penstock.bench.compare.about import about_here
-from penstock.bench.compare.runs import Open, Runner, Say, Watch
+from penstock.bench.compare.runs import Open, Runner, Watch
 from penstock.bench.run import run
 from penstock.bench.session import session
+from penstock.json_file import write_json
+from penstock.progress import Say
 from penstock.reproduce.drawing import pyplot
 from penstock.reproduce.finding import Found, to_json
 from penstock.reproduce.lmstream.figures import Step, draw_all
@@ -82,5 +83,5 @@ def reproduce(
     scores = Scores.of(plan, ran.summaries, folder)
     figures = draw_all(scores, folder / FIGURES, step) if ran.summaries else []
     answer = Reproduction(scores, tables(scores), look_at_all(scores), figures, ran)
-    (folder / RESULTS).write_text(json.dumps(answer.to_json(), ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+    write_json(folder / RESULTS, answer.to_json())
     return answer

@@ -16,10 +16,11 @@ from statistics import median
 from typing import Any
 
 from penstock.bench.compare.folder import finished, trim
-from penstock.bench.compare.runs import Open, Runner, Say, Watch
+from penstock.bench.compare.runs import Open, Runner, Watch
 from penstock.bench.run import RunSpec, RunState, Tick, run
 from penstock.bench.session import session
 from penstock.errors import BadInputError, PenstockError
+from penstock.progress import Say
 from penstock.reproduce.lmstream.plan import Job, Plan
 from penstock.spark.faults import cause
 

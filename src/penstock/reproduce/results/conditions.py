@@ -14,7 +14,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from penstock.bench.compare.virtual import Progress, compare_plant
+from penstock.bench.compare.virtual import compare_plant
+from penstock.progress import Progress
 from penstock.reproduce.page import PAGE, mean, replace_section, spread, table
 from penstock.sim.run import LIVE_SLO
 from penstock.units import format_count

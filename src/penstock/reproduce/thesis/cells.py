@@ -16,7 +16,7 @@ import random
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 
 from penstock.bench.compare.grid import STEPPING
+from penstock.progress import Progress
 from penstock.reproduce.thesis.grid import ORACLES, THRESHOLDS, Cell, Config
 from penstock.score import hits
 from penstock.sim.plant import load_plant, plant_fields
@@ -34,8 +35,6 @@ VERSION = 1
 PARTS = ("increasing", "spike", "decreasing", "binary", "wave")
 
 Numbers = Mapping[str, Any]
-Progress = Callable[[int, int], None]
-"""Called with the cells done in this run and the cells to do."""
 
 # Below this, compiling would take longer than it saves.
 _WORTH_COMPILING = 20

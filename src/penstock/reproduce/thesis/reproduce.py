@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from penstock.json_file import write_json
+from penstock.progress import Progress
 from penstock.reproduce.drawing import pyplot
 from penstock.reproduce.finding import Found, to_json
 from penstock.reproduce.table import Table
-from penstock.reproduce.thesis.cells import Progress, run_cells
+from penstock.reproduce.thesis.cells import run_cells
 from penstock.reproduce.thesis.figures import Step, draw_all
 from penstock.reproduce.thesis.findings import look_at_all
 from penstock.reproduce.thesis.grid import Grid
@@ -61,5 +62,5 @@ def reproduce(
     made = tables(scores)
     answer = Reproduction(scores, made, found, figures, len(cells), ran.computed, time.monotonic() - began_s)
     (folder / TABLES).write_text(section(made), encoding="utf-8")
-    (folder / RESULTS).write_text(json.dumps(answer.to_json(), ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+    write_json(folder / RESULTS, answer.to_json())
     return answer

@@ -57,7 +57,7 @@ class JobEnd:
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class BatchProgress:
     """One progress event of a query; `oldest_s` and `newest_s` are event times, where it has a watermark."""
 
     query_id: str
@@ -101,7 +101,7 @@ def parse_job_end(event: Mapping[str, Any]) -> JobEnd:
     )
 
 
-def parse_progress(text: str, files: Sequence[int | None] = (), rows: Sequence[int | None] = ()) -> Progress:
+def parse_progress(text: str, files: Sequence[int | None] = (), rows: Sequence[int | None] = ()) -> BatchProgress:
     """A `StreamingQueryProgress` as JSON, of any Spark from 4.0 on.
 
     `files` and `rows` are what the probe counted of each source. Spark's own rows are those that were scanned, which in
@@ -131,7 +131,7 @@ def parse_progress(text: str, files: Sequence[int | None] = (), rows: Sequence[i
         )
         for s, taken, counted in zip_longest(sources, files[: len(sources)], rows[: len(sources)])
     )
-    return Progress(
+    return BatchProgress(
         query_id=event["id"],
         run_id=event["runId"],
         batch_id=int(event["batchId"]),

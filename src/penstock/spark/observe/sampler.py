@@ -9,7 +9,7 @@ from typing import Protocol
 
 from penstock.clock import Clock, SystemClock
 from penstock.sample import BatchSample, Status
-from penstock.spark.observe.report import JobEnd, Progress, SourceRange
+from penstock.spark.observe.report import BatchProgress, JobEnd, SourceRange
 
 _REMEMBERED_BATCHES = 64
 _TAIL_WEIGHT = 0.3
@@ -93,7 +93,7 @@ class Sampler:
             failed=not job.succeeded,
         )
 
-    def progressed(self, progress: Progress) -> BatchSample | None:
+    def progressed(self, progress: BatchProgress) -> BatchSample | None:
         """The batch as Spark reports it, or None for a trigger that ran no batch."""
         stepped = self._clock_stepped()
         if not progress.executed:

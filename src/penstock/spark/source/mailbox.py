@@ -12,6 +12,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from penstock.json_file import read_json, write_json
+
 
 @dataclass(frozen=True, slots=True)
 class Admission:
@@ -80,7 +82,7 @@ class Mailbox:
 
     def admit(self, admission: Admission) -> None:
         """Tell the source what to admit from its next poll on."""
-        _write(self._admission, asdict(admission))
+        write_json(self._admission, asdict(admission), indent=None)
 
     def as_file(self, admission: Admission) -> tuple[str, str]:
         """The path and the content with which somebody else can tell the source the same."""
@@ -88,36 +90,19 @@ class Mailbox:
 
     def admission(self) -> Admission:
         """What the gate last said; no limit where it said nothing."""
-        fields = _read(self._admission)
+        fields = read_json(self._admission)
         return Admission(**fields) if fields else Admission()
 
     def acknowledge(self, receipt: Receipt) -> None:
         """Tell the gate what was admitted."""
         self._given.append(asdict(receipt))
-        _write(self._receipt, {"receipts": list(self._given)})
+        write_json(self._receipt, {"receipts": list(self._given)}, indent=None)
 
     def receipts(self) -> list[Receipt]:
         """What the source admitted of late, the latest last: a busy driver may ask when the next batch is under way."""
-        fields = _read(self._receipt) or {}
+        fields = read_json(self._receipt) or {}
         return [Receipt(**receipt) for receipt in fields.get("receipts", ())]
 
     def receipt(self) -> Receipt | None:
         """What the source last admitted."""
         return next(reversed(self.receipts()), None)
-
-
-def _write(path: Path, fields: dict[str, Any]) -> None:
-    # Plain calls: this runs for every batch, and pathlib costs as much as the disk.
-    fresh = f"{path}.{os.getpid()}.tmp"
-    with open(fresh, "wb", buffering=0) as file:
-        file.write(json.dumps(fields).encode())
-    os.replace(fresh, path)
-
-
-def _read(path: Path) -> dict[str, Any] | None:
-    try:
-        with open(path, "rb", buffering=0) as file:
-            fields = json.loads(file.read())
-    except (OSError, ValueError):
-        return None
-    return fields if isinstance(fields, dict) else None

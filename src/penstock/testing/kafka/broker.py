@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from penstock.errors import MissingExtraError, PenstockError
+from penstock.progress import Say
 from penstock.testing.kafka import jars
 
 if TYPE_CHECKING:
@@ -87,7 +88,7 @@ class Broker:
     The folder is temporary and goes with the broker, unless one is given.
     """
 
-    def __init__(self, folder: Path | None = None, progress: jars.Progress = jars.log.info) -> None:
+    def __init__(self, folder: Path | None = None, progress: Say = jars.log.info) -> None:
         classpath = jars.fetch(jars.BROKER, progress)
         self._java = [jars.java(), "-cp", os.pathsep.join(map(str, classpath)), _HEAP]
         self._ours = folder is None

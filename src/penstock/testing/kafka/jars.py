@@ -27,6 +27,7 @@ from pathlib import Path
 
 from penstock.distribution import install_command
 from penstock.errors import MissingExtraError, PenstockError
+from penstock.progress import Say
 
 log = logging.getLogger("penstock")
 
@@ -35,8 +36,7 @@ _CLOSED = "or put the jars into a folder and name it in PENSTOCK_JARS (docs/kafk
 _QUIET_S = 2.0
 _PATIENCE_S = 900.0
 
-Progress = Callable[[str], None]
-Fill = Callable[["JarList", Path, Progress], None]
+Fill = Callable[["JarList", Path, Say], None]
 
 
 class JarsError(PenstockError):
@@ -120,7 +120,7 @@ def find(jars: JarList) -> tuple[Path, ...] | None:
     return None if jars.faults(folder) else jars.paths(folder)
 
 
-def fetch(jars: JarList, progress: Progress = log.info, fill: Fill | None = None) -> tuple[Path, ...]:
+def fetch(jars: JarList, progress: Say = log.info, fill: Fill | None = None) -> tuple[Path, ...]:
     """The jars, fetched if they are not on this machine yet.
 
     They come into a folder beside the cache's and get their name there in one step, when all sums are right: a fetch
@@ -148,7 +148,7 @@ def cached(jars: JarList) -> Path:
     return Path(base) / "jars" / f"{jars.name}-{jars.digest}"
 
 
-def _replace(folder: Path, jars: JarList, progress: Progress, fill: Fill) -> None:
+def _replace(folder: Path, jars: JarList, progress: Say, fill: Fill) -> None:
     coming = folder.parent / ".coming"
     # What a killed fetch left; nobody else is here.
     shutil.rmtree(coming, ignore_errors=True)
@@ -171,7 +171,7 @@ def _alone(folder: Path) -> Iterator[None]:
         yield
 
 
-def by_ivy(jars: JarList, folder: Path, progress: Progress) -> None:
+def by_ivy(jars: JarList, folder: Path, progress: Say) -> None:
     """Fetch a list with the Ivy that PySpark brings; it needs Java and the network."""
     with tempfile.TemporaryDirectory(prefix="penstock-ivy-") as scratch:
         wanted = Path(scratch) / "ivy.xml"
@@ -206,7 +206,7 @@ def _ivy_file(jars: JarList) -> str:
     )
 
 
-def _run_ivy(arguments: Sequence[str], jars: JarList, progress: Progress) -> list[str]:
+def _run_ivy(arguments: Sequence[str], jars: JarList, progress: Say) -> list[str]:
     """What Ivy said; past two seconds, how far it is."""
     command = [java(), "-jar", str(_ivy_jar()), *arguments]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")

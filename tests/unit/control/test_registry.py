@@ -12,9 +12,9 @@ from penstock.control.pbaf import Pbaf
 from penstock.control.percentile import Percentile
 from penstock.control.pid import Pid
 from penstock.control.pmbaf import Pmbaf
-from penstock.control.slow_start import RampUp
+from penstock.control.slow_start import SlowStart
 from penstock.control.step import Step
-from penstock.control.two_objectives import Both
+from penstock.control.two_objectives import TwoObjectives
 from penstock.control.waiting import Waiting
 from penstock.control.wrappers import Bounded, Sampled, Slewed
 from penstock.errors import BadInputError
@@ -126,7 +126,7 @@ def test_common_settings_wrap_from_sampling_out_to_bounds() -> None:
     assert isinstance(slewed, Slewed)
     assert slewed.factor == 2
     ramp = slewed.inner
-    assert isinstance(ramp, RampUp)
+    assert isinstance(ramp, SlowStart)
     sampled = ramp.inner
     assert isinstance(sampled, Sampled)
     assert sampled.k == 5
@@ -164,7 +164,7 @@ def test_a_malformed_spec_is_refused(spec: str) -> None:
 
 def test_a_percentile_and_a_second_objective_go_around_all_other_wrappers() -> None:
     both = registry.create("faf", Slo.parse("p99 <= 2 s & >= 5k/s"), 100, max_size=500)
-    assert isinstance(both, Both)
+    assert isinstance(both, TwoObjectives)
     percentile = both.inner
     assert isinstance(percentile, Percentile)
     bounded = percentile.inner

@@ -8,7 +8,7 @@ import random
 import pytest
 
 from penstock.control import registry
-from penstock.control.out_of_reach import Reach
+from penstock.control.out_of_reach import OutOfReach
 from penstock.control.predictive import Predictive
 from penstock.sample import BatchSample
 from penstock.slo import Slo
@@ -78,7 +78,7 @@ def test_a_stream_that_was_quiet_comes_back_within_the_objective() -> None:
 
 @pytest.mark.parametrize("fixed_s", [0.5, 3.0])
 def test_who_only_observes_large_batches_says_nothing_about_small_ones(fixed_s: float) -> None:
-    controller, reach, source = Predictive(SLO, 10_000), Reach(SLO), random.Random(6)
+    controller, reach, source = Predictive(SLO, 10_000), OutOfReach(SLO), random.Random(6)
     for number in range(60):
         controller.size = 10_000.0
         took_s = (fixed_s + 10_000 * 2e-4) * math.exp(source.gauss(0.0, 0.05))

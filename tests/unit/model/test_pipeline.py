@@ -47,7 +47,7 @@ def piped(
         while waiting and (waiting[0].started_s or 0.0) + waiting[0].processing_s <= began_s:
             if (sample := seen(waiting.popleft())) is not None:
                 controller.decide(sample)
-        controller.admit(began_s, math.inf, False)
+        controller.decide_at_admission(began_s, math.inf, False)
         items = max(round(controller.size), 1)
         noises = [noise(number, stage) for stage in range(len(SHARES))]
         left_s = pass_through(leave, starts, number, began_s, service_s(number, items), SHARES, noises)
@@ -157,7 +157,7 @@ def test_where_nothing_overlaps_being_asked_changes_nothing() -> None:
     asked, other = Predictive(SLO, 100), Predictive(SLO, 100)
     at_s = 0.0
     for number in range(60):
-        assert asked.admit(at_s, math.inf, False) is None
+        assert asked.decide_at_admission(at_s, math.inf, False) is None
         size = round(asked.size)
         took_s = 0.2 + 0.001 * size
         sample = BatchSample(number, size, size, took_s, started_s=at_s)
@@ -192,7 +192,7 @@ def test_a_size_that_a_bound_has_trimmed_is_what_is_known_to_be_on_its_way() -> 
 def test_wrappers_that_show_other_batches_than_there_were_are_not_asked_at_admission() -> None:
     assert asked_at_admission(Sampled(Predictive(SLO, 10), SLO, k=5)) is None
     assert asked_at_admission(Bounded(Sampled(Predictive(SLO, 10), SLO, k=5))) is not None
-    assert Bounded(Sampled(Predictive(SLO, 10), SLO, k=5)).admit(1.0, math.inf, False) is None
+    assert Bounded(Sampled(Predictive(SLO, 10), SLO, k=5)).decide_at_admission(1.0, math.inf, False) is None
 
 
 def test_the_reason_of_a_batch_that_has_left_says_what_is_believed() -> None:
@@ -204,17 +204,17 @@ def test_the_reason_of_a_batch_that_has_left_says_what_is_believed() -> None:
 
 
 def test_a_throughput_is_not_sized_at_admission() -> None:
-    assert Predictive(Slo.parse(">= 5k/s"), 100).admit(0.0, math.inf, False) is None
+    assert Predictive(Slo.parse(">= 5k/s"), 100).decide_at_admission(0.0, math.inf, False) is None
 
 
 def test_a_copy_is_sized_on_its_own() -> None:
     controller = Predictive(SLO, 10)
     list(piped(controller, steady, 200))
     twin = copy.deepcopy(controller)
-    first = twin.admit(1e3, math.inf, False)
+    first = twin.decide_at_admission(1e3, math.inf, False)
     assert first is not None
-    twin.admit(1e3, math.inf, False)
-    assert controller.admit(1e3, math.inf, False) == first
+    twin.decide_at_admission(1e3, math.inf, False)
+    assert controller.decide_at_admission(1e3, math.inf, False) == first
 
 
 def test_memory_is_bounded_where_nothing_ever_leaves() -> None:

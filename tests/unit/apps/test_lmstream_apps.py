@@ -13,7 +13,7 @@ import pytest
 
 from penstock.apps import registry
 from penstock.apps.lmstream.app import LmStreamApp
-from penstock.apps.lmstream.digest import Digest
+from penstock.apps.lmstream.digest import row_digest
 from penstock.apps.lmstream.queries import QUERIES, Query
 from penstock.apps.lmstream.reference import reference_digest
 from penstock.apps.lmstream.stream import CLOSING_S, EPOCH_S, MICROS
@@ -144,7 +144,7 @@ def test_the_reference_agrees_with_a_plain_loop_over_windows(query: Query, seed:
     answer = _answer(query, rows_of(app.workload("small", seed, FEW))[:-1])
     assert len(answer) > 5
     columns = {name: np.array([row[place] for row in answer]) for place, name in enumerate(query.output)}
-    assert app.reference_digest("small", seed, arrivals=FEW) == str(Digest.of(columns, query.output))
+    assert app.reference_digest("small", seed, arrivals=FEW) == str(row_digest(columns, query.output))
     assert app.known_digest("small", seed, arrivals=FEW) is None
 
 
@@ -164,12 +164,12 @@ def test_results_do_not_depend_on_the_order_in_which_rows_are_added(name: str) -
 def test_a_digest_counts_a_row_as_often_as_it_comes_and_in_any_order() -> None:
     rows = {"jobId": np.array([1, 2, 2]), "avgCpu": np.array([0.5, 0.25, 0.25])}
     names = ("jobId", "avgCpu")
-    whole = Digest.of(rows, names)
+    whole = row_digest(rows, names)
     turned = {name: column[::-1] for name, column in rows.items()}
     first, rest = ({name: column[part] for name, column in rows.items()} for part in (slice(1), slice(1, 3)))
-    assert whole == Digest.of(turned, names) == Digest.of(rest, names) + Digest.of(first, names)
-    assert whole != Digest.of({name: column[:2] for name, column in rows.items()}, names)
-    assert whole != Digest.of({"jobId": rows["jobId"], "avgCpu": rows["avgCpu"] + 2**-40}, names)
+    assert whole == row_digest(turned, names) == row_digest(rest, names) + row_digest(first, names)
+    assert whole != row_digest({name: column[:2] for name, column in rows.items()}, names)
+    assert whole != row_digest({"jobId": rows["jobId"], "avgCpu": rows["avgCpu"] + 2**-40}, names)
 
 
 def _answer(query: Query, rows: list[dict[str, Any]]) -> list[tuple[Any, ...]]:

@@ -9,7 +9,7 @@ import pytest
 from penstock.control.faf import Faf
 from penstock.control.fixed import Fixed
 from penstock.control.pid import Pid
-from penstock.control.slow_start import RampUp
+from penstock.control.slow_start import SlowStart
 from penstock.control.wrappers import Bounded, Sampled, Slewed
 from penstock.errors import BadInputError
 from penstock.sample import BatchSample, Decision, Status
@@ -111,7 +111,7 @@ def test_slewed_leaves_small_changes_alone() -> None:
 
 def test_ramp_up_nears_the_target_in_a_few_batches_without_overshoot() -> None:
     plant = LinearPlant(overhead_s=0.05, per_item_s=0.00001)
-    controller = RampUp(Faf(SLO, 100, step="1%"), SLO)
+    controller = SlowStart(Faf(SLO, 100, step="1%"), SLO)
     samples = [sample for sample, _ in closed_loop(controller, plant, 15)]
     assert not controller.ramping
     assert max(sample.processing_s for sample in samples) <= SLO.high
@@ -121,20 +121,20 @@ def test_ramp_up_nears_the_target_in_a_few_batches_without_overshoot() -> None:
 @pytest.mark.parametrize("delay", range(6))
 def test_ramp_up_does_not_overshoot_when_samples_come_late(delay: int) -> None:
     plant = LinearPlant(overhead_s=0.05, per_item_s=0.00001)
-    controller = RampUp(Fixed(SLO, 100), SLO)
+    controller = SlowStart(Fixed(SLO, 100), SLO)
     samples = [sample for sample, _ in closed_loop(controller, plant, 60, delay)]
     assert not controller.ramping
     assert max(sample.processing_s for sample in samples) <= SLO.high
 
 
 def test_ramp_up_hands_over_for_good() -> None:
-    controller = RampUp(Faf(SLO, 100), SLO)
+    controller = SlowStart(Faf(SLO, 100), SLO)
     assert controller.decide(sample_of(SLO, 0.75)).size == 110
     assert controller.decide(sample_of(SLO, 0.01)).size == 120
 
 
 def test_ramp_up_does_not_run_away_when_the_source_is_short_of_data() -> None:
-    controller = RampUp(Fixed(SLO, 100), SLO)
+    controller = SlowStart(Fixed(SLO, 100), SLO)
     for _ in range(100):
         controller.decide(sample_of(SLO, 0.1, size=50))
     assert controller.size == 500
@@ -142,7 +142,7 @@ def test_ramp_up_does_not_run_away_when_the_source_is_short_of_data() -> None:
 
 def test_ramp_up_ends_when_throughput_grows_no_more() -> None:
     slo = Slo.parse(">= 10k/s")
-    controller = RampUp(Fixed(slo, 100), slo)
+    controller = SlowStart(Fixed(slo, 100), slo)
     for value in (1000, 2000, 3000, 3000, 3000, 3000):
         controller.decide(sample_of(slo, value, size=round(controller.size)))
     assert not controller.ramping
@@ -150,13 +150,13 @@ def test_ramp_up_ends_when_throughput_grows_no_more() -> None:
 
 
 def test_ramp_up_is_not_ended_by_an_ignored_batch() -> None:
-    controller = RampUp(Fixed(SLO, 100), SLO)
+    controller = SlowStart(Fixed(SLO, 100), SLO)
     assert controller.decide(sample_of(SLO, 5.0, status=Status.FAILED)).size == 100
     assert controller.ramping
 
 
 def test_ramp_up_into_pid_continues_from_the_size_reached() -> None:
-    controller = RampUp(Pid(SLO, 100), SLO)
+    controller = SlowStart(Pid(SLO, 100), SLO)
     for latency_s in (0.1, 0.2, 0.4):
         controller.decide(sample_of(SLO, latency_s, size=round(controller.size)))
     assert controller.size == 4000
@@ -173,8 +173,8 @@ def test_impossible_settings_are_refused() -> None:
         lambda: Slewed(inner, 1),
         lambda: Slewed(inner, "0%"),
         lambda: Slewed(inner, math.nan),
-        lambda: RampUp(inner, SLO, below=1),
-        lambda: RampUp(inner, SLO, factor=1),
+        lambda: SlowStart(inner, SLO, below=1),
+        lambda: SlowStart(inner, SLO, factor=1),
     ):
         with pytest.raises(BadInputError):
             make()

@@ -10,7 +10,7 @@ from penstock.control.faf import Faf
 from penstock.control.fixed import Fixed
 from penstock.control.protocol import news_of
 from penstock.control.registry import create
-from penstock.control.two_objectives import Both
+from penstock.control.two_objectives import TwoObjectives
 from penstock.errors import BadInputError
 from penstock.sample import BatchSample, Decision, Status
 from penstock.sim.form import form_of, has_oracle
@@ -143,7 +143,7 @@ def test_a_percentile_keeps_its_share_beside_a_throughput() -> None:
 
 def test_a_miss_for_the_sake_of_the_second_takes_the_aim_back() -> None:
     slo = Slo.parse("1 s ± 10% & >= 100/s")
-    controller = Both(Fixed(slo.plain, 95), slo)
+    controller = TwoObjectives(Fixed(slo.plain, 95), slo)
     for index in range(20):
         controller.decide(batch(index, 95, 1.0))
     assert controller.aim == pytest.approx(1.07)
@@ -153,7 +153,7 @@ def test_a_miss_for_the_sake_of_the_second_takes_the_aim_back() -> None:
 
 def test_a_throughput_better_than_asked_gives_the_room_back() -> None:
     slo = Slo.parse("1 s ± 10% & >= 100/s")
-    controller = Both(Fixed(slo.plain, 95), slo)
+    controller = TwoObjectives(Fixed(slo.plain, 95), slo)
     for index in range(20):
         controller.decide(batch(index, 95, 1.0))
     aims = []
@@ -166,14 +166,14 @@ def test_a_throughput_better_than_asked_gives_the_room_back() -> None:
 
 def test_growing_batches_and_scarce_ones_are_no_news() -> None:
     slo = Slo.parse("<= 10 s & >= 100/s")
-    growing = Both(Faf(slo.plain, 100, step="20%"), slo)
+    growing = TwoObjectives(Faf(slo.plain, 100, step="20%"), slo)
     index = 0
     while growing.size < 600:
         growing.decide(batch(index, growing.size, 0.012 * growing.size))
         index += 1
     assert index > 5
     assert growing.news() is None
-    scarce = Both(Fixed(slo.plain, 1000), slo)
+    scarce = TwoObjectives(Fixed(slo.plain, 1000), slo)
     for index in range(100):
         scarce.decide(batch(index, 10, 1.0, backlog=0.0))
     assert scarce.news() is None
@@ -182,7 +182,7 @@ def test_growing_batches_and_scarce_ones_are_no_news() -> None:
 def test_a_controller_that_rests_far_from_its_aim_is_news_after_a_while() -> None:
     slo = Slo.parse("<= 10 s & >= 100/s")
     controller = create("faf", slo, 100, max_size=100)
-    assert isinstance(controller, Both)
+    assert isinstance(controller, TwoObjectives)
     told = []
     for index in range(100):
         controller.decide(batch(index, 100, 1.2))
@@ -206,7 +206,7 @@ def test_news_comes_once_and_that_of_the_controller_inside_is_not_lost() -> None
             return told
 
     slo = Slo.parse("1 s ± 10% & >= 500/s")
-    controller = Both(Talkative(slo.plain, 100), slo)
+    controller = TwoObjectives(Talkative(slo.plain, 100), slo)
     heard: list[str | None] = []
     for index in range(6):
         controller.decide(batch(index, 100, 1.0))
@@ -220,7 +220,7 @@ def test_news_comes_once_and_that_of_the_controller_inside_is_not_lost() -> None
 def test_only_two_objectives_make_a_pair() -> None:
     slo = Slo.parse("1 s ± 10%")
     with pytest.raises(BadInputError, match="a single objective"):
-        Both(Faf(slo, 100), slo)
+        TwoObjectives(Faf(slo, 100), slo)
 
 
 def test_virtual_time_runs_two_objectives_and_has_no_oracle_for_them() -> None:
@@ -243,7 +243,7 @@ class Waits:
 
 def test_an_empty_batch_makes_nobody_wait_on_another_clock() -> None:
     slo = Slo.parse("<= 2 s end-to-end & 60/s ± 10%")
-    controller = Both(Waits(), slo)
+    controller = TwoObjectives(Waits(), slo)
     for number in range(30):
         seen = controller.decide(BatchSample(number, 100, 100, 1.0, wait_s=0.1, backlog=0))
     assert seen.max_wait_s != pytest.approx(1.0, rel=0.05)

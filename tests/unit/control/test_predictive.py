@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from penstock.control import registry
-from penstock.control.out_of_reach import Reach
+from penstock.control.out_of_reach import OutOfReach
 from penstock.control.predictive import Predictive
 from penstock.model.echo import Echo
 from penstock.model.level import Level, News
@@ -308,7 +308,7 @@ def test_a_target_below_the_fixed_time_is_told_once_and_met_as_well_as_can_be(
     taken = []
     for seed in range(4):
         plant = LinearPlant(overhead_s=fixed_s, per_item_s=1e-3, noise=noise, seed=seed)
-        controller, reach = Predictive(Slo.parse(text), 1000), Reach(Slo.parse(text))
+        controller, reach = Predictive(Slo.parse(text), 1000), OutOfReach(Slo.parse(text))
         told = []
         for number, (sample, _) in enumerate(closed_loop(controller, plant, 500, 0)):
             told.append(reach.see(sample))
@@ -331,7 +331,7 @@ def test_a_batch_that_is_in_time_again_is_sized_as_ever() -> None:
 
 
 def test_a_target_within_reach_is_no_news() -> None:
-    reach = Reach(SLO)
+    reach = OutOfReach(SLO)
     samples = run(Predictive(SLO, 1000), lambda _: 1e-3, 80, fixed_s=0.8, noise=0.05)
     assert not any(reach.see(sample) for sample in samples)
 
@@ -376,7 +376,7 @@ def test_where_one_item_is_all_a_batch_can_have_larger_ones_are_tried_seldom(ite
 
 
 def test_a_fixed_time_that_comes_later_is_told_too() -> None:
-    controller, reach = Predictive(SLO, 1000), Reach(SLO)
+    controller, reach = Predictive(SLO, 1000), OutOfReach(SLO)
     told = []
     for number in range(200):
         size = max(round(controller.size), 1)

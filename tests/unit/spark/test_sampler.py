@@ -6,7 +6,7 @@ import pytest
 
 from penstock.clock import ManualClock
 from penstock.sample import Status
-from penstock.spark.observe.report import JobEnd, Progress, SourceRange
+from penstock.spark.observe.report import BatchProgress, JobEnd, SourceRange
 from penstock.spark.observe.sampler import Admitted, Sampler
 
 SOURCES = (SourceRange("0", "100"),)
@@ -25,9 +25,9 @@ def job(batch_id: int = 0, trigger_s: float | None = 10.0, ended_s: float = 11.0
     return JobEnd(**{**known, "trigger_s": trigger_s, "ended_s": ended_s, **fields})
 
 
-def progress(batch_id: int = 0, **fields: object) -> Progress:
+def progress(batch_id: int = 0, **fields: object) -> BatchProgress:
     known = {"query_id": "q", "run_id": "r", "batch_id": batch_id, "started_s": 10.0, "trigger_execution_s": 1.2}
-    return Progress(**{**known, "items": 100, "planned": True, "executed": True, "sources": SOURCES, **fields})
+    return BatchProgress(**{**known, "items": 100, "planned": True, "executed": True, "sources": SOURCES, **fields})
 
 
 def sampler(*sizes: float, warm_up: int = 0, clock: ManualClock | None = None) -> Sampler:

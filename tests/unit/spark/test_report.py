@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from penstock.spark.observe.report import Progress, SourceRange, parse_job_end, parse_progress
+from penstock.spark.observe.report import BatchProgress, SourceRange, parse_job_end, parse_progress
 
 CAPTURED = sorted((Path(__file__).parent / "data").glob("progress-*.json"))
 
 
-def captured(path: Path, kind: str) -> Progress:
+def captured(path: Path, kind: str) -> BatchProgress:
     return parse_progress(json.dumps(json.loads(path.read_text())[kind]))
 
 
@@ -105,7 +105,7 @@ def test_a_job_event_without_a_snapshot_has_no_sources():
     assert (job.trigger_s, job.sources, job.succeeded) == (None, (), False)
 
 
-def with_event_time(**times: str) -> Progress:
+def with_event_time(**times: str) -> BatchProgress:
     event = {"id": "q", "runId": "r", "batchId": 0, "timestamp": "2026-01-31T10:00:00.250Z", "eventTime": times}
     return parse_progress(json.dumps(event))
 

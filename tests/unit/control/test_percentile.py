@@ -14,7 +14,7 @@ from penstock.control.faf import Faf
 from penstock.control.fixed import Fixed
 from penstock.control.percentile import Percentile
 from penstock.control.registry import create
-from penstock.control.retarget import Scaled
+from penstock.control.retarget import Retarget
 from penstock.errors import BadInputError
 from penstock.sample import BatchSample, Decision, Status
 from penstock.sim.form import form_of
@@ -162,7 +162,7 @@ def test_no_wait_is_longer_than_the_bound() -> None:
 
 
 def test_batches_that_do_not_overlap_do_not_on_a_scaled_clock_either() -> None:
-    inner, scaled = Seen(), Scaled()
+    inner, scaled = Seen(), Retarget()
     for index, factor in enumerate((1.0, 1.3, 0.9, 1.2)):
         scaled.decide(inner, BatchSample(index, 10, 10, 1.0, started_s=1.7e9 + index), factor)
     ends_s = [(sample.started_s or 0.0) + sample.processing_s for sample in inner.samples]
