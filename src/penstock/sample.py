@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from penstock.errors import BadInputError
@@ -75,6 +75,24 @@ class BatchSample:
         return self.items / self.processing_s if self.processing_s > 0 else None
 
 
+class Code(StrEnum):
+    """What kind of decision it is, in one word of a closed set: to count decisions by. The reason says it in full."""
+
+    FIRST = "first"
+    """Nothing was measured yet."""
+    GROW = "grow"
+    SHRINK = "shrink"
+    KEEP = "keep"
+    WAIT = "wait"
+    """The size stays, and batches wait for more items."""
+    BOUND = "bound"
+    """`min_size` or `max_size` holds the size."""
+    LAG_GUARD = "lag_guard"
+    """More is admitted, since the oldest item gets too old."""
+    OUT_OF_REACH = "out_of_reach"
+    """No size meets the objective: the fixed time of a batch is beyond it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Decision:
     """How the next batches are admitted, and why.
@@ -83,8 +101,11 @@ class Decision:
     item that waits may count as `item_s` seconds of waiting: the time that it will take, so that wait and processing
     together stay within `max_wait_s`. See `longest_wait_s` for the rule.
 
+    `code` may be left out: the loop adds what the decision does to the size.
+
     >>> Decision(1200.0, "size 1,200 (+20%): faster than 0.9 s")
-    Decision(size=1200.0, reason='size 1,200 (+20%): faster than 0.9 s', min_size=None, max_wait_s=None, item_s=0.0)
+    Decision(size=1200.0, reason='size 1,200 (+20%): faster than 0.9 s', min_size=None, max_wait_s=None, item_s=0.0,
+    code=None)
     """
 
     size: float
@@ -92,6 +113,7 @@ class Decision:
     min_size: float | None = None
     max_wait_s: float | None = None
     item_s: float = 0.0
+    code: Code | None = None
 
     def __post_init__(self) -> None:
         """Refuse what no gate could apply."""
@@ -107,6 +129,20 @@ class Decision:
             raise BadInputError("item_s", self.item_s, "not the time of an item", "give seconds >= 0")
         if self.item_s and self.max_wait_s is None:
             raise BadInputError("item_s", self.item_s, "nothing to count it against", "give max_wait_s, or leave it 0")
+        code: object = self.code
+        if code is not None and not isinstance(code, Code):
+            raise BadInputError("code", code, "not a penstock.sample.Code", f"choose from {', '.join(Code)}")
+
+    def coded(self, before: float, otherwise: Code | None = None) -> Decision:
+        """With a code: its own, or else the other one, or else what it does to the size in force before it.
+
+        >>> Decision(120, "faster than 0.9 s").coded(before=100).code
+        <Code.GROW: 'grow'>
+        """
+        code = self.code or otherwise
+        if code is None and self.size == before:
+            code = Code.WAIT if self.min_size else Code.KEEP
+        return replace(self, code=code or (Code.GROW if self.size > before else Code.SHRINK))
 
 
 def longest_wait_s(queued: float, min_size: float | None, max_wait_s: float | None, item_s: float = 0.0) -> float:

@@ -10,7 +10,7 @@ import pytest
 from penstock.control import deadline, registry
 from penstock.control.fixed import Fixed
 from penstock.journal import Journal
-from penstock.sample import BatchSample, Decision
+from penstock.sample import BatchSample, Code, Decision
 from penstock.slo import Slo
 from penstock.spark.attach import attach
 from penstock.spark.reader import gated
@@ -104,7 +104,7 @@ def test_a_broken_controller_leaves_the_last_good_size_and_the_query_running(
     until(lambda: sum(sizes(query)) == 21)
     assert max(sizes(query)) == 4
     assert sizes(query).count(4) >= 3
-    assert handle.decision == Decision(4.0, "still well")
+    assert handle.decision == Decision(4.0, "still well", code=Code.GROW)
     handle.detach()
     assert "controller-fault" in [event.name for event in handle.recording().events]
     assert query.isActive

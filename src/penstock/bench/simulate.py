@@ -71,9 +71,12 @@ def _journaled(prepared: PreparedSim, out: Path) -> SimRun:
     with Journal.open(out / "journal.jsonl", header, clock=clock) as journal:
         if spec.controller not in KERNEL_ORACLES:
             journal.decision(-1, begin(prepared.size), applied=True)
+        before = prepared.size
         for sample, ended_s in zip(run.samples(), run.ended_s.tolist(), strict=True):
             clock.advance(max(ended_s - clock.monotonic_s(), 0.0))
             journal.sample(sample)
             if sample.batch_id in decisions:
-                journal.decision(sample.batch_id, decisions[sample.batch_id], applied=True)
+                decision = decisions[sample.batch_id].coded(before)
+                journal.decision(sample.batch_id, decision, applied=True)
+                before = decision.size
     return run

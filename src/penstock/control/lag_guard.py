@@ -6,7 +6,7 @@ import math
 
 from penstock.control.sample_value import overruled
 from penstock.errors import BadInputError
-from penstock.sample import BatchSample, Decision
+from penstock.sample import BatchSample, Code, Decision
 from penstock.size import LARGEST, format_limit
 from penstock.units import format_duration
 
@@ -76,7 +76,7 @@ class LagGuard:
             return decision
         why = f"the oldest item was {format_duration(lag_s)} old, of at most {most}"
         decided = f"{format_limit(size)}{', no waiting' if decision.min_size else ''}"
-        return Decision(size, overruled(decided, why, decision.reason))
+        return Decision(size, overruled(decided, why, decision.reason), code=Code.LAG_GUARD)
 
     def news(self) -> str | None:
         """What to tell the user since the last call: once at the beginning of a danger, once at its end."""

@@ -17,9 +17,9 @@ from penstock.control.out_of_reach import OutOfReach
 from penstock.control.protocol import Change, Controller, news_of, tell_change
 from penstock.control.sample_value import begin
 from penstock.errors import LimitsReturnedError
-from penstock.journal import Journal
-from penstock.sample import BatchSample, Decision, Status
+from penstock.sample import BatchSample, Code, Decision, Status
 from penstock.slo import Slo
+from penstock.telemetry.sink import Sink
 
 log = logging.getLogger("penstock")
 
@@ -74,7 +74,7 @@ class Loop:
         slo: Slo,
         controller: Controller,
         gate: Gate,
-        journal: Journal,
+        journal: Sink,
         *,
         observe_only: bool = False,
         patience: int = PATIENCE_BATCHES,
@@ -123,7 +123,7 @@ class Loop:
             self._restore()
         self._admit(self._last_batch_id, self.decision)
 
-    def resume(self, gate: Gate, journal: Journal) -> None:
+    def resume(self, gate: Gate, journal: Sink) -> None:
         """Go on with a later run of the same query: another gate, the same controller, from the size last decided."""
         self.gate, self.journal = gate, journal
         self._blind, self._gave_up, self._lifted = 0, False, False
@@ -244,7 +244,8 @@ class Loop:
             return None
         self._stale, self._news = False, news
         self._faults.worked("controller")
-        return guarded
+        before_size = sample.size if self.observe_only else self._decision_before.size
+        return guarded.coded(before_size, Code.OUT_OF_REACH if self._out_of_reach.told else None)
 
     def _keep_learned(self) -> None:
         """Keep what the controller knows for a restart, unless it is in the middle of something."""

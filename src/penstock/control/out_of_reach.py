@@ -39,6 +39,11 @@ class OutOfReach:
         self._in_time = 0
         self._told = False
 
+    @property
+    def told(self) -> bool:
+        """Whether the user was told, and no batch since then says otherwise."""
+        return self._told
+
     def see(self, sample: BatchSample) -> str | None:
         """One more batch, confirmed; what to tell the user now."""
         if not sample.usable or self.slo.metric is Metric.THROUGHPUT:

@@ -190,7 +190,8 @@ def _checked(name: str, cls: type[Controller], settings: Mapping[str, object]) -
 
 
 def _decides_waiting(cls: type[Controller]) -> bool:
-    return isinstance(cls, Waits) and cls.decides_waiting
+    able: object = cls
+    return isinstance(able, Waits) and able.decides_waiting
 
 
 def _check_waiting(name: str, cls: type[Controller], waits: bool | None, settings: Mapping[str, object]) -> None:

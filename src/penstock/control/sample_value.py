@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from penstock.sample import BatchSample, Decision, Status
+from penstock.sample import BatchSample, Code, Decision, Status
 from penstock.size import format_limit, format_size
 from penstock.slo import Metric, Slo
 from penstock.units import format_duration
@@ -43,7 +43,7 @@ def begin(size: float) -> Decision:
     >>> begin(1000.0).reason
     'size 1,000: the first, nothing is measured yet'
     """
-    return Decision(size, f"{format_limit(size)}: the first, nothing is measured yet")
+    return Decision(size, f"{format_limit(size)}: the first, nothing is measured yet", code=Code.FIRST)
 
 
 def overruled(decided: str, why: str, reason: str) -> str:

@@ -14,7 +14,7 @@ from penstock.control.memory import Remembers
 from penstock.control.protocol import Change, Controller, asked_at_admission, news_of, tell_change
 from penstock.control.sample_value import keep, overruled, usable_value
 from penstock.errors import BadInputError
-from penstock.sample import NOT_FULL, BatchSample, Decision
+from penstock.sample import NOT_FULL, BatchSample, Code, Decision
 from penstock.size import LARGEST, SMALLEST, check_size, clamp, format_change, format_size
 from penstock.slo import Slo
 from penstock.units import parse_count, parse_percent
@@ -226,7 +226,8 @@ class Bounded(Correcting):
     def _corrected(self, decision: Decision, before: float) -> Decision:
         side = "maximum" if decision.size > self.max_size else "minimum"
         within = clamp(decision.size, self.min_size, self.max_size)
-        return self._correct(decision, within, before, f"the {side}")
+        corrected = self._correct(decision, within, before, f"the {side}")
+        return decision if corrected is decision else replace(corrected, code=Code.BOUND)
 
 
 class Slewed(Correcting):

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from penstock.sample import BatchSample, Decision, Status
+from penstock.sample import BatchSample, Code, Decision, Status
 
 VERSION = 1
 Record = dict[str, Any]
@@ -21,6 +21,7 @@ Record = dict[str, Any]
 # Names are read once: `fields()` is too slow for every record.
 _SAMPLE_FIELDS = tuple(each.name for each in fields(BatchSample))
 _DECISION_FIELDS = tuple(each.name for each in fields(Decision))
+_DECISION_NUMBERS = tuple(name for name in _DECISION_FIELDS if name not in ("reason", "code"))
 _SAMPLE_NUMBERS = ("size", "processing_s", "wait_s", "started_s", "backlog", "load", "limit")
 
 
@@ -52,13 +53,14 @@ def to_sample(record: Record) -> BatchSample:
 
 
 def to_decision(record: Record) -> Decision:
-    """The decision in a record.
+    """The decision in a record; without a code where the record has none, or one that this Penstock does not know.
 
     >>> to_decision({"size": 12, "reason": "below the band", "from_the_future": 1}).size
     12.0
     """
-    numbers = {name: float(record[name]) for name in _DECISION_FIELDS if name != "reason" and name in record}
-    return Decision(reason=str(record["reason"]), **numbers)
+    numbers = {name: float(record[name]) for name in _DECISION_NUMBERS if name in record}
+    known = Code(record["code"]) if record.get("code") in tuple(Code) else None
+    return Decision(reason=str(record["reason"]), code=known, **numbers)
 
 
 def to_line(record: Record) -> bytes:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from platformdirs import user_state_path
 from pyspark import SparkContext
@@ -26,9 +26,16 @@ from penstock.spark.handle import Handle
 from penstock.spark.jvm.bridge import LiveQuery
 from penstock.spark.observe.monitor import Monitor
 from penstock.spark.observe.sampler import Sampler
+from penstock.telemetry.endpoint import exporter_for
+from penstock.telemetry.fan_out import FanOut
+from penstock.telemetry.query import Query
 from penstock.units import parse_duration_s
 
+if TYPE_CHECKING:
+    from penstock.telemetry.prometheus import Exporter
+
 WARM_UP_BATCHES = 2
+_LONGEST_LABEL = 200
 
 
 def attach(
@@ -41,6 +48,7 @@ def attach(
     max_lag: float | str | None = None,
     observe: bool = False,
     journal: str | Path | None = None,
+    metrics: int | str | None = None,
     warm_up_batches: int | None = None,
     patience: int = PATIENCE_BATCHES,
     labels: dict[str, Any] | None = None,
@@ -61,7 +69,9 @@ def attach(
     broker's disk, and its client needs the right to describe the cluster. `max_lag` ("30 min") is the age that no item
     may reach: near it more is admitted, whatever the latency; on Kafka the topic's retention is such an age by itself.
     `observe=True` records what would be decided and applies nothing. `journal` is the file of samples and decisions, by
-    default one for each query under `~/.local/state/penstock`.
+    default one for each query under `~/.local/state/penstock`. `metrics` is the port, on loopback, where Prometheus
+    finds the numbers of all queries that are attached with it (9464; "0.0.0.0:9464" for every network); by default that
+    of the variable PENSTOCK_METRICS, or none.
 
     The handle follows the query: where the same query (the same checkpoint) is started again in this application, its
     new run is gated from the first batch on. `detach()`, or the end of the `with` block, gives the user's own limits
@@ -82,6 +92,7 @@ def attach(
         journal=None if journal is None else Path(journal),
         warm_up_batches=warm_up_batches,
         labels=labels or {},
+        exporter=exporter_for(metrics),
     )
     # A mistake is told before anything of the query is touched.
     registry.create(controller, terms.slo, 1.0, live=True, **settings)
@@ -132,6 +143,7 @@ class _Terms:
     journal: Path | None
     warm_up_batches: int | None = None
     labels: dict[str, Any] = field(default_factory=dict)
+    exporter: Exporter | None = None
 
     def gate(self, live: LiveQuery) -> SourceGate:
         _refuse_trigger(live)
@@ -140,7 +152,7 @@ class _Terms:
     def path(self, live: LiveQuery) -> Path:
         return self.journal if self.journal is not None else _default_journal(live)
 
-    def open(self, live: LiveQuery, gate: SourceGate) -> Journal:
+    def open(self, live: LiveQuery, gate: SourceGate) -> FanOut:
         header = {
             "slo": str(self.slo),
             "controller": self.controller,
@@ -153,7 +165,11 @@ class _Terms:
             "sources": [source.text for source in live.sources],
             **self.labels,
         }
-        return Journal.open(self.path(live), header)
+        journal = Journal.open(self.path(live), header)
+        if self.exporter is None:
+            return FanOut(journal)
+        source = ", ".join(each.text for each in live.sources)[:_LONGEST_LABEL]
+        return FanOut(journal, self.exporter.open(Query(live.id, live.name, source, gate.unit, self.slo)))
 
     def learned(self, live: LiveQuery, gate: SourceGate) -> Learned:
         """What a controller of the same query, objective and settings has learned before."""
@@ -165,8 +181,8 @@ class _Terms:
         usual = max(WARM_UP_BATCHES - already, 0)
         return Sampler(gate, usual if self.warm_up_batches is None else self.warm_up_batches)
 
-    def again(self, live: LiveQuery) -> tuple[SourceGate, Sampler, Journal]:
-        """The gate, the sampler and the journal of a later run."""
+    def again(self, live: LiveQuery) -> tuple[SourceGate, Sampler, FanOut]:
+        """The gate, the sampler and the sinks of a later run."""
         gate = self.gate(live)
         return gate, self.sampler(gate), self.open(live, gate)
 

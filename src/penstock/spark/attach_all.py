@@ -25,13 +25,14 @@ from penstock.spark.gates import check_unit
 from penstock.spark.handle import Handle
 from penstock.spark.observe.monitor import Monitor
 from penstock.spark.reader import FIRST_FILES, FIRST_ROWS
+from penstock.telemetry.endpoint import exporter_for
 
 log = logging.getLogger("penstock")
 
 _STOPPED = 100
 
 # Settings of `attach` that no controller knows.
-_OPTIONS = ("unit", "max_lag", "observe", "warm_up_batches", "patience", "labels")
+_OPTIONS = ("unit", "max_lag", "observe", "metrics", "warm_up_batches", "patience", "labels")
 
 
 def attach_all(
@@ -72,6 +73,7 @@ def attach_all(
     registry.create(controller, objective, 1.0, live=True, **{k: v for k, v in settings.items() if k not in _OPTIONS})
     LagGuard(lag_of(settings.get("max_lag")))
     check_unit(settings.get("unit"))
+    exporter_for(settings.get("metrics"))
     patterns = ["*"] if names is None else [names] if isinstance(names, str) else list(names)
     if not patterns:
         raise BadInputError("names", names, "no query has such a name", "give patterns, or leave it out for all")

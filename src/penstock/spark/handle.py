@@ -16,7 +16,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from penstock.control.loop import Gate, Loop
 from penstock.control.protocol import Change
 from penstock.errors import LimitsReturnedError, PenstockError, UnsupportedError
-from penstock.journal import Journal, Recording, read
+from penstock.journal import Recording, read
 from penstock.sample import BatchSample, Decision
 from penstock.score import summarise
 from penstock.slo import Slo
@@ -27,6 +27,7 @@ from penstock.spark.jvm.bridge import LiveQuery
 from penstock.spark.observe.monitor import Monitor
 from penstock.spark.observe.report import BatchProgress, parse_job_end, parse_progress
 from penstock.spark.observe.sampler import Sampler
+from penstock.telemetry.sink import Sink
 from penstock.units import format_duration
 
 log = logging.getLogger("penstock")
@@ -58,7 +59,7 @@ class Handle:
         loop: Loop,
         sampler: Sampler,
         path: Path,
-        again: Callable[[LiveQuery], tuple[SourceGate, Sampler, Journal]],
+        again: Callable[[LiveQuery], tuple[SourceGate, Sampler, Sink]],
     ) -> None:
         self.query = query
         self.journal_path = path

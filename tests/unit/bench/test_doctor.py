@@ -101,7 +101,17 @@ def test_a_program_that_is_absent_or_fails_says_nothing() -> None:
 
 def test_examine_looks_at_everything() -> None:
     names = [check.name for check in doctor.examine()]
-    packages = ["pyarrow", "pandas", "protobuf", "numba", "matplotlib", "plotly", "jinja2", "confluent-kafka"]
+    packages = [
+        "pyarrow",
+        "pandas",
+        "protobuf",
+        "numba",
+        "matplotlib",
+        "plotly",
+        "jinja2",
+        "confluent-kafka",
+        "prometheus-client",
+    ]
     assert names == ["Python", "Java", "Spark", *packages, "GPU", "spark.sql.shuffle.partitions"]
 
 

@@ -27,6 +27,7 @@ _PACKAGES = {
     "plotly": (False, (6, 0), None),
     "jinja2": (False, (3, 1), None),
     "confluent-kafka": (False, (2, 5), None),
+    "prometheus-client": (False, (0, 20), None),
 }
 _SPARK_EXTRA = install_command("spark")
 _INSTALL = {
@@ -34,6 +35,7 @@ _INSTALL = {
     "plotly": install_command("report"),
     "jinja2": install_command("report"),
     "confluent-kafka": install_command("kafka"),
+    "prometheus-client": install_command("metrics"),
 }
 _JAVA_HELP = "apt-get install openjdk-17-jre-headless, or point JAVA_HOME to a Java 17+"
 

@@ -1,0 +1,1 @@
+"""Where samples, decisions and events go: the journal, and the numbers that Prometheus asks for."""
