@@ -81,3 +81,7 @@ def options(
     ] = False,
 ) -> None:
     """Keeps a Spark Structured Streaming query within its latency or throughput objective."""
+
+
+if __name__ == "__main__":
+    main()
