@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import resource
 import sys
+import threading
 import time
+import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -49,7 +51,12 @@ class Run:
         spark.sparkContext.setLogLevel("OFF")
         return spark
 
-    def start(self, spark: SparkSession, name: str) -> StreamingQuery:
+    def journal(self, name: str) -> Path:
+        return self.folder / name / "journal.jsonl"
+
+    def start(
+        self, spark: SparkSession, name: str, stage: Any = None, schema: str = "id bigint, hash bigint"
+    ) -> StreamingQuery:
         import penstock
         from penstock.patterns import parse, parse_arrivals
         from penstock.workloads.workload import Workload
@@ -58,8 +65,8 @@ class Run:
             parse_arrivals("saturated"), parse("constant:value=1"), items=self.items, seed=SEED + int(name[1:])
         )
         reader = penstock.gated(penstock.read_workload(spark, workload), first=self.size)
-        stage = stage_of(str(self.attached), str(self.folder / "broken"))
-        df = reader.load().mapInArrow(stage, "id bigint, hash bigint")
+        stage = stage or stage_of(str(self.attached), str(self.folder / "broken"))
+        df = reader.load().mapInArrow(stage, schema)
         place = self.folder / name
         writer = df.writeStream.format("parquet").option("path", str(place / "output"))
         return writer.option("checkpointLocation", str(place / "checkpoint")).queryName(name).start()
@@ -74,7 +81,7 @@ class Run:
             size=self.size,
             min_size=self.size,
             max_size=self.size * 1.2,
-            journal=self.folder / str(query.name) / "journal.jsonl",
+            journal=self.journal(str(query.name)),
         )
 
 
@@ -97,6 +104,57 @@ def stage_of(attached: str, broken: str) -> Callable[[Iterator[Any]], Iterator[A
             yield pa.RecordBatch.from_arrays([batch.column("id"), pa.array(bits.view(np.int64))], names=["id", "hash"])
 
     return stage
+
+
+def planned_stage_of(echo: Any) -> Callable[[Iterator[Any]], Iterator[Any]]:
+    """A stage whose rows tell their batch, the version of the plan that it ran, and which process made that plan."""
+
+    def stage(batches: Iterator[Any]) -> Iterator[Any]:
+        import numpy as np
+        import pyarrow as pa
+        from pyspark import TaskContext
+
+        batch_id = int(TaskContext.get().getLocalProperty("streaming.sql.batchId"))
+        with echo.task() as task:
+            for batch in batches:
+                with task.stage("hash"):
+                    bits = batch.column("value").to_numpy().view(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+                told = [batch_id, task.plan.version, task.plan.parts["made_by"]]
+                arrays = [batch.column("id"), pa.array(bits.view(np.int64))]
+                arrays += [pa.array([each] * batch.num_rows) for each in told]
+                yield pa.RecordBatch.from_arrays(arrays, names=["id", "hash", "batch", "version", "made_by"])
+
+    return stage
+
+
+def plans(run: Run, spark: SparkSession) -> None:
+    """The plan changes whenever a batch has ended, until all items are done."""
+    from penstock.journal import Follower
+    from penstock.spark.plans.carrier import starting
+    from penstock.spark.plans.echo import Echo
+
+    (name,), made_by = run.names, uuid.uuid4().hex
+    schema = "id bigint, hash bigint, batch bigint, version bigint, made_by string"
+    with starting(spark, run.journal(name), {"made_by": made_by, "number": 0}):
+        query = run.start(spark, name, planned_stage_of(Echo.of(spark.sparkContext)), schema)
+    handle = run.attach(query)
+
+    def change() -> None:
+        follower, number = Follower(run.journal(name)), 0
+        while handle.active:
+            for record in follower.poll():
+                if record["kind"] == "sample":
+                    number += 1
+                    handle.set_plan({"made_by": made_by, "number": number}, "a batch has ended")
+            time.sleep(0.001)
+
+    changing = threading.Thread(target=change, daemon=True)
+    changing.start()
+    query.processAllAvailable()
+    query.stop()
+    handle.detach()
+    changing.join(WAIT_S)
+    spark.stop()
 
 
 def finish(run: Run, spark: SparkSession) -> None:
@@ -190,7 +248,7 @@ def main(scenario: str, *what: str) -> None:
     run.attached.unlink(missing_ok=True)
     spark = run.session()
     print("READY", flush=True)
-    {"finish": finish, "fail": fail, "stop": stop, "leave": leave, "full": full}[scenario](run, spark)
+    {"finish": finish, "fail": fail, "stop": stop, "leave": leave, "full": full, "plans": plans}[scenario](run, spark)
     print("DONE", flush=True)
 
 

@@ -125,6 +125,7 @@ def live(run_id: str = "r", interval_s: float = 10.0) -> Any:
         unwatch=nothing,
         unfollow=nothing,
         stopped=lambda: False,
+        carried_plan=lambda: None,
     )
 
 

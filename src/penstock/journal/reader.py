@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
 from penstock.errors import BadInputError
-from penstock.journal.records import Record, parse, to_decision, to_sample
+from penstock.journal.records import Record, parse, to_decision, to_echo, to_sample
 from penstock.journal.segments import numbered, numbers, open_current
+from penstock.plan import BatchEcho
 from penstock.sample import BatchSample, Decision
 
 
@@ -37,13 +38,14 @@ class Recording:
 
     `torn` counts the lines that could not be read. `control_s` has one value for each sample that was written with it.
     `obeyed` names for each batch the one on whose sample its limit was decided: -1 for the first size, no entry for the
-    user's own limit.
+    user's own limit. `echoes` are what workers told of their plan, in the order in which batches ended.
     """
 
     header: Mapping[str, Any] = field(default_factory=dict)
     samples: list[BatchSample] = field(default_factory=list)
     decisions: list[DecisionRecord] = field(default_factory=list)
     events: list[Event] = field(default_factory=list)
+    echoes: list[BatchEcho] = field(default_factory=list)
     control_s: list[float] = field(default_factory=list)
     obeyed: dict[int, int] = field(default_factory=dict)
     torn: int = 0
@@ -163,6 +165,8 @@ def _take(record: Record, recording: Recording, batches: dict[tuple[object, int]
         case "decision":
             at = int(record["batch_id"]), to_decision(record), bool(record["applied"]), float(record["t"])
             recording.decisions.append(DecisionRecord(*at))
+        case "echo":
+            recording.echoes.append(to_echo(record))
         case "event":
             details = {key: value for key, value in record.items() if key not in ("kind", "t", "name")}
             recording.events.append(Event(str(record["name"]), float(record["t"]), details))

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from penstock.plan import BatchEcho
 from penstock.sample import BatchSample, Code, Decision, Status
 
 VERSION = 1
@@ -61,6 +62,30 @@ def to_decision(record: Record) -> Decision:
     numbers = {name: float(record[name]) for name in _DECISION_NUMBERS if name in record}
     known = Code(record["code"]) if record.get("code") in tuple(Code) else None
     return Decision(reason=str(record["reason"]), code=known, **numbers)
+
+
+def echo_to_record(echo: BatchEcho) -> Record:
+    """What workers echoed of a batch; empty fields are left out.
+
+    >>> echo_to_record(BatchEcho(7, versions=(3,), partitions=2, seconds={"detect": 0.4}))
+    {'batch_id': 7, 'versions': [3], 'partitions': 2, 'seconds': {'detect': 0.4}}
+    """
+    told = {"seconds": dict(echo.seconds), "highest": dict(echo.highest)}
+    main = {"batch_id": echo.batch_id, "versions": list(echo.versions), "partitions": echo.partitions}
+    return {**main, **{name: values for name, values in told.items() if values}}
+
+
+def to_echo(record: Record) -> BatchEcho:
+    """The echo in a record.
+
+    >>> to_echo({"batch_id": 7, "versions": [3], "partitions": 2, "from_the_future": 1}).version
+    3
+    """
+    seconds, highest = (
+        {str(key): float(each) for key, each in record.get(name, {}).items()} for name in ("seconds", "highest")
+    )
+    versions = tuple(int(version) for version in record["versions"])
+    return BatchEcho(int(record["batch_id"]), versions, int(record["partitions"]), seconds, highest)
 
 
 def to_line(record: Record) -> bytes:

@@ -14,8 +14,9 @@ from typing import Any, BinaryIO
 from penstock.clock import Clock, SystemClock
 from penstock.distribution import penstock_version
 from penstock.errors import BadInputError, PenstockError
-from penstock.journal.records import VERSION, Record, to_line, to_record
+from penstock.journal.records import VERSION, Record, echo_to_record, to_line, to_record
 from penstock.journal.segments import numbered, numbers, repair
+from penstock.plan import BatchEcho
 from penstock.sample import BatchSample, Decision
 
 SEGMENT_BYTES = 16 * 2**20
@@ -116,6 +117,10 @@ class Journal:
         """Write what was decided on the sample of a batch, and whether a gate took it."""
         mark = {"kind": "decision", "t": self._clock.wall_s(), "batch_id": batch_id, "applied": applied}
         self._write({**mark, **to_record(decision)})
+
+    def echo(self, echo: BatchEcho) -> None:
+        """Write what the workers of a batch echoed of their plan."""
+        self._write({"kind": "echo", "t": self._clock.wall_s(), **echo_to_record(echo)})
 
     def event(self, name: str, **details: Any) -> None:
         """Write what else happened: a fault, a detach, a changed configuration. A detail called t or kind gets a _."""

@@ -6,7 +6,7 @@ import logging
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -17,6 +17,7 @@ from penstock.control.loop import Gate, Loop
 from penstock.control.protocol import Change
 from penstock.errors import LimitsReturnedError, PenstockError, UnsupportedError
 from penstock.journal import Recording, read
+from penstock.plan import Plan
 from penstock.sample import BatchSample, Decision
 from penstock.score import summarise
 from penstock.slo import Slo
@@ -27,6 +28,7 @@ from penstock.spark.jvm.bridge import LiveQuery
 from penstock.spark.observe.monitor import Monitor
 from penstock.spark.observe.report import BatchProgress, parse_job_end, parse_progress
 from penstock.spark.observe.sampler import Sampler
+from penstock.spark.plans.carrier import Carrier
 from penstock.telemetry.sink import Sink
 from penstock.units import format_duration
 
@@ -68,6 +70,7 @@ class Handle:
         self._loop = loop
         self._sampler = sampler
         self._again = again
+        self._carrier = Carrier(path)
         self._over_for_good = False
         self._asked_broker = False
         self._said: set[str] = set()
@@ -111,6 +114,21 @@ class Handle:
             raise UnsupportedError("only a source of penstock.read_workload changes its partitions while it runs")
         self._loop.gate.set_partitions(partitions)
         self._loop.changed(Change("width", str(partitions), "set by the user"))
+
+    @property
+    def plan(self) -> Plan:
+        """What the workers know from the next planned batch on: schedule of windows, composition, devices."""
+        return self._carrier.plan
+
+    def set_plan(self, parts: Mapping[str, Any], reason: str) -> Plan:
+        """Change parts of the plan from the next planned batch on; durable before it returns."""
+        if self._over_for_good:
+            # Another handle may count the versions on by now.
+            raise UnsupportedError("this handle is detached; call set_plan on what attach() has returned since")
+        plan = self._carrier.set(parts, reason)
+        for name in parts:
+            self._loop.changed(Change(name, f"version {plan.version}", reason))
+        return plan
 
     def detach(self) -> None:
         """Give the user's own limits back and stop watching; the query goes on."""
@@ -193,6 +211,7 @@ class Handle:
             try:
                 live = self._monitor.live(query)
                 gate, sampler, journal = self._again(live)
+                self._carrier.follow(live, journal)
             except PenstockError as error:
                 log.warning("penstock: a later run of %s is left alone: %s", self._live.name or self._live.id, error)
                 self._end(str(error), for_good=True)
@@ -231,6 +250,7 @@ class Handle:
                 f"the checkpoint {self._live.checkpoint} is not on a local disk, and profile 'fast' was made and "
                 "tested for local ones; write penstock.configure(builder, profile='safe')",
             )
+        self._carrier.follow(self._live, self._loop.journal)
         with self._lock:
             self._monitor.watch(self._live, self)
             self._loop.start()
@@ -263,6 +283,7 @@ class Handle:
     def _progress(self, progress: BatchProgress, began_s: float) -> None:
         sample = self._sampler.progressed(progress)
         self._observe(sample, began_s)
+        self._carrier.progressed(progress)
         if sample is None:
             return
         gate = self._loop.gate

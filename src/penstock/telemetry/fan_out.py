@@ -9,6 +9,7 @@ from queue import SimpleQueue
 from typing import Any
 
 from penstock.journal import Journal
+from penstock.plan import BatchEcho
 from penstock.sample import BatchSample, Decision
 from penstock.telemetry.sink import Sink
 
@@ -52,6 +53,10 @@ class FanOut:
     def decision(self, batch_id: int, decision: Decision, *, applied: bool) -> None:
         """What was decided."""
         self._hand_on(lambda sink: sink.decision(batch_id, decision, applied=applied))
+
+    def echo(self, echo: BatchEcho) -> None:
+        """What workers told of their plan."""
+        self._hand_on(lambda sink: sink.echo(echo))
 
     def event(self, name: str, **details: Any) -> None:
         """What else happened."""

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from penstock.clock import Clock
+from penstock.plan import BatchEcho
 from penstock.sample import BatchSample, Code, Decision, Status
 from penstock.score.met import Met
 from penstock.slo import Metric, Slo
@@ -115,6 +116,9 @@ class QueryNumbers:
                 self.totals.decisions[decision.code] += 1
             if applied:
                 self.limit = decision.size
+
+    def echo(self, echo: BatchEcho) -> None:
+        """Not counted: stages have names that users choose, and labels are few."""
 
     def event(self, name: str, **details: Any) -> None:
         """Count faults. One that repeats is told when it begins, and with how often when it is over."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
+from penstock.plan import BatchEcho
 from penstock.sample import BatchSample, Decision
 
 
@@ -20,6 +21,10 @@ class Sink(Protocol):
 
     def decision(self, batch_id: int, decision: Decision, *, applied: bool) -> None:
         """What was decided on the sample of a batch, and whether a gate took it."""
+        ...
+
+    def echo(self, echo: BatchEcho) -> None:
+        """What the workers of a batch told of the plan that they ran."""
         ...
 
     def event(self, name: str, **details: Any) -> None:

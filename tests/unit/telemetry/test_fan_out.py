@@ -13,6 +13,7 @@ import pytest
 from penstock.control.faf import Faf
 from penstock.control.loop import Loop
 from penstock.journal import Journal, read
+from penstock.plan import BatchEcho
 from penstock.sample import BatchSample, Code, Decision
 from penstock.slo import Slo
 from penstock.telemetry.fan_out import FanOut
@@ -34,6 +35,9 @@ class Recorder:
 
     def decision(self, batch_id: int, decision: Decision, *, applied: bool) -> None:
         self.told.append((batch_id, decision, applied))
+
+    def echo(self, echo: BatchEcho) -> None:
+        self.told.append(echo)
 
     def event(self, name: str, **details: Any) -> None:
         self.told.append((name, details))

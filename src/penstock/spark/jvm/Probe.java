@@ -377,6 +377,10 @@ public class Probe extends SparkListener {
       try {
         String queryId = start.id().toString();
         String name = start.name() == null ? "" : start.name();
+        Object later = followed.containsKey(queryId) ? execution(queryId, start.runId().toString()) : null;
+        if (later != null) {
+          Plans.again(later);
+        }
         if (followed.containsKey(queryId) || (welcome != null && name.matches(welcome))) {
           if (leftForLater(queryId, start.runId().toString(), name)) {
             return;

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import time
 import weakref
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from importlib import resources
 from typing import Any
 
 import pyspark
+from py4j.protocol import Py4JJavaError, Py4JNetworkError
 from pyspark import SparkContext
 from pyspark.sql.streaming.query import StreamingQuery
 
@@ -18,7 +19,7 @@ from penstock.errors import LimitsReturnedError, UnsupportedError
 from penstock.spark.faults import cause, hint
 
 # Our classes in the JVM; each may use those before it.
-_CLASSES = ("Reflect", "FileSource", "Engine", "Limits", "LogSizes", "Scans", "Probe")
+_CLASSES = ("Reflect", "FileSource", "Engine", "Limits", "LogSizes", "Scans", "Plans", "Probe")
 _READY_S = 30.0
 _ASK_MS = 10_000
 _RETURNED = "the user's own limits are back in force; wait until events are taken again"
@@ -30,6 +31,7 @@ class Bridge:
     def __init__(self, context: SparkContext, lease_s: float) -> None:
         classes = java_classes(context)
         self.engine = instance(context, classes["Engine"])
+        self.plans = instance(context, classes["Plans"])
         self.probe = instance(context, classes["Probe"])
         self.probe.open(context._jsc.sc(), round(lease_s * 1e3))
 
@@ -82,7 +84,7 @@ class LiveQuery:
     """A running query: what it reads, how it is triggered, and the limits of its sources."""
 
     def __init__(self, query: StreamingQuery, bridge: Bridge) -> None:
-        self._probe, self._engine = bridge.probe, bridge.engine
+        self._probe, self._engine, self._plans = bridge.probe, bridge.engine, bridge.plans
         self._execution = _execution(query)
         self.id = str(query.id)
         self.run_id = str(query.runId)
@@ -172,6 +174,15 @@ class LiveQuery:
         times = _java_list([round(time_s * 1e3) for time_s in times_s])
         return [json.dumps(ends) for ends in json.loads(self._engine.endsAt(self._execution, source, times, _ASK_MS))]
 
+    def carry_plan(self, text: str) -> int:
+        """Put a plan in force for the workers; returns the first batch that runs with it, the next one planned."""
+        return int(_of_plans(lambda: self._plans.carry(self._execution, text)))
+
+    def carried_plan(self) -> str | None:
+        """The plan that is carried to the workers now, with its first batch and the plan before, or None."""
+        text: str | None = _of_plans(lambda: self._plans.carried(self._execution))
+        return text
+
     def _limit(self, source: int, limit: Any) -> None:
         if not self._probe.setLimit(self.id, self._execution, source, limit):
             raise LimitsReturnedError(_RETURNED)
@@ -191,6 +202,20 @@ class LiveQuery:
                     f"query {self.name or self.id} has no sources yet or any more; start it, wait until it runs, attach"
                 )
             time.sleep(0.02)
+
+
+def _of_plans(call: Callable[[], Any]) -> Any:
+    try:
+        return call()
+    except (ConnectionError, Py4JNetworkError) as gone:
+        raise UnsupportedError("the session of this query has ended; start the query in a new one") from gone
+    except Py4JJavaError as error:
+        if "NoSuch" not in error.java_exception.getClass().getSimpleName():
+            raise
+        raise UnsupportedError(
+            f"Spark {pyspark.__version__} keeps the session of a query elsewhere than 4.0 to 4.3 do, so no plan "
+            "reaches its workers; use one of those, or leave windows, compositions and devices as they are"
+        ) from error
 
 
 def _execution(query: StreamingQuery) -> Any:
