@@ -19,7 +19,7 @@ from penstock.journal import Journal
 from penstock.sample import Decision
 from penstock.slo import Slo
 from penstock.spark.attach import Handle
-from penstock.spark.gates import KafkaBytesGate
+from penstock.spark.gates import KafkaBytesGate, SourceGate
 from penstock.spark.observe import monitor as monitors
 from penstock.spark.observe.monitor import Monitor
 from penstock.spark.observe.report import SourceRange
@@ -35,6 +35,10 @@ class Meter:
 
     def admitted(self, sources: tuple[SourceRange, ...]) -> Admitted:
         return Admitted(10.0, backlog=self.backlogs.pop(0))
+
+
+class Gate(FakeGate, SourceGate):
+    """A gate that takes no event."""
 
 
 class Probe:
@@ -141,17 +145,18 @@ def progress(batch_id: int, trigger_ms: int = 200) -> dict[str, Any]:
 
 
 def handle_of(path: Path, *backlogs: float, interval_s: float = 10.0) -> Handle:
-    loop = Loop(SLO, Fixed(SLO, 10), FakeGate(), Journal.open(path, {}))
+    gate: Any = Gate()
+    loop = Loop(SLO, Fixed(SLO, 10), gate, Journal.open(path, {}))
     nothing = lambda *_, **__: None  # noqa: E731
     monitor: Any = SimpleNamespace(
         watch=nothing, unwatch=nothing, unfollow=nothing, live=lambda query: live(query, interval_s)
     )
 
     def again(live: Any) -> Any:
-        return FakeGate(), Sampler(Meter(*backlogs)), Journal.open(path, {})
+        return Gate(), Sampler(Meter(*backlogs)), Journal.open(path, {})
 
     query: Any = None
-    return Handle(query, live(interval_s=interval_s), monitor, loop, Sampler(Meter(*backlogs)), path, again)
+    return Handle(query, live(interval_s=interval_s), monitor, loop, gate, Sampler(Meter(*backlogs)), path, again)
 
 
 def events(handle: Handle, name: str) -> list[str]:
@@ -509,7 +514,7 @@ def in_bytes(path: Path) -> tuple[Handle, list[int]]:
         set_limit=lambda *_: None,
     )
     handle = handle_of(path, *[5] * 20)
-    handle._loop.gate = KafkaBytesGate(query, 0, "the user's own")
+    handle._loop.gate = handle._gate = KafkaBytesGate(query, 0, "the user's own")
     handle._loop.gate.apply(Decision(50_000, "why"))
     return handle, rows
 

@@ -96,7 +96,7 @@ def attach(
         book = terms.open(live, gate)
         loop = Loop(terms.slo, chosen, gate, book, observe_only=observe, patience=patience, guard=guard)
         sampler = terms.sampler(gate, already=len(query.recentProgress))
-        handle = Handle(query, live, monitor, loop, sampler, path, terms.again)
+        handle = Handle(query, live, monitor, loop, gate, sampler, path, terms.again)
         handle._begin()
     return handle
 

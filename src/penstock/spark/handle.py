@@ -6,22 +6,21 @@ import logging
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
 from pyspark.sql.streaming.query import StreamingQuery
 
-from penstock.control.loop import Gate, Loop
-from penstock.errors import LimitsReturnedError, PenstockError, UnsupportedError
+from penstock.control.loop import Loop
+from penstock.errors import PenstockError
 from penstock.journal import Journal, Recording, read
 from penstock.sample import BatchSample, Decision
 from penstock.score import summarise
 from penstock.slo import Slo
 from penstock.spark.faults import cause, hint
-from penstock.spark.gates import KafkaBytesGate, KafkaGate, SourceGate, SplitGate, WorkloadGate, gates_of
-from penstock.spark.gates.kafka.bytes import NOMINAL_BYTES
+from penstock.spark.gates import Retention, SourceGate
 from penstock.spark.jvm.bridge import LiveQuery
 from penstock.spark.observe.monitor import Monitor
 from penstock.spark.observe.report import BatchProgress, parse_job_end, parse_progress
@@ -33,8 +32,6 @@ log = logging.getLogger("penstock")
 _IDLE_BATCHES = 5
 _LAST_EVENTS_S = 5.0
 _FUTURE_S = 60.0
-# At these ages the ends of a topic are asked for: fine for the recent past, coarse for the far one.
-AGES_S = (604800, 259200, 86400, 43200, 21600, 7200, 3600, 1800, 900, 300, 120, 60, 30, 15, 8, 4, 2, 1)
 _FEW_ROWS = 1000
 _MANY_PARTITIONS = 8
 
@@ -55,6 +52,7 @@ class Handle:
         live: LiveQuery,
         monitor: Monitor,
         loop: Loop,
+        gate: SourceGate,
         sampler: Sampler,
         path: Path,
         again: Callable[[LiveQuery], tuple[SourceGate, Sampler, Journal]],
@@ -64,10 +62,10 @@ class Handle:
         self._live = live
         self._monitor = monitor
         self._loop = loop
+        self._gate = gate
         self._sampler = sampler
         self._again = again
         self._over_for_good = False
-        self._asked_broker = False
         self._said: set[str] = set()
         self._lock = threading.RLock()
         self._ended: str | None = None
@@ -105,9 +103,7 @@ class Handle:
 
     def set_partitions(self, partitions: int) -> None:
         """Cut the next batches into so many partitions; only our own source can change them while it runs."""
-        if not isinstance(self._loop.gate, WorkloadGate):
-            raise UnsupportedError("only a source of penstock.read_workload changes its partitions while it runs")
-        self._loop.gate.set_partitions(partitions)
+        self._gate.set_partitions(partitions)
         self._loop.journal.event("partitions", partitions=partitions)
 
     def detach(self) -> None:
@@ -141,6 +137,7 @@ class Handle:
                 self._loop.fault("sampler", fault, blind=kind == "progress")
 
     def _take(self, kind: str, event: dict[str, Any], began_s: float) -> None:
+        sample = None
         if kind == "job":
             sample = self._sampler.job_ended(parse_job_end(event))
             if event.get("superseded"):
@@ -150,14 +147,7 @@ class Handle:
                 self._observe(sample, began_s)
         elif kind == "progress":
             counted = event.get("files") or (), event.get("rows") or ()
-            self._progress(parse_progress(event["progress"], *counted), began_s)
-        elif kind == "offsets":
-            self._see_ends(event)
-        elif kind == "bytes":
-            self._see_sizes(event)
-        elif kind == "planned":
-            for gate in _in_bytes(self._loop.gate):
-                gate.see_planned(event["sources"][gate.source]["end"])
+            sample = self._progress(parse_progress(event["progress"], *counted), began_s)
         elif kind == "terminated":
             if event.get("error"):
                 self._failed(str(event["error"]))
@@ -178,8 +168,8 @@ class Handle:
                 self._loop.fault("monitor", lost)
             if not event["batches"]:
                 self._loop.fault("monitor", lost, blind=False)
-        if kind in ("planned", "job", "progress", "bytes"):
-            self._follow_sizes()
+        if self._ended is None:
+            self._see_gate(event, sample)
 
     def on_started(self, query: StreamingQuery) -> None:
         """The query runs again: close the loop around the new run."""
@@ -195,10 +185,8 @@ class Handle:
                 log.warning("penstock: a later run of %s is left alone: %s", self._live.name or self._live.id, error)
                 self._end(str(error), for_good=True)
                 return
-            for old, new in zip(_in_bytes(self._loop.gate), _in_bytes(gate), strict=False):
-                new.inherit(old)
-            self.query, self._live, self._sampler = query, live, sampler
-            self._asked_broker = False
+            gate.inherit(self._gate)
+            self.query, self._live, self._gate, self._sampler = query, live, gate, sampler
             self._over.clear()
             self._monitor.watch(live, self)
             self._ended, self.gives_way = None, True
@@ -258,19 +246,11 @@ class Handle:
             "query-failed", error=error[:2000], cause=cause(error), **({} if advice is None else {"hint": advice})
         )
 
-    def _progress(self, progress: BatchProgress, began_s: float) -> None:
+    def _progress(self, progress: BatchProgress, began_s: float) -> BatchSample | None:
         sample = self._sampler.progressed(progress)
         self._observe(sample, began_s)
         if sample is None:
-            return
-        gate = self._loop.gate
-        if isinstance(gate, SplitGate) and sample.usable:
-            gate.learn(sample)
-        if not self._asked_broker:
-            # Only now are the topics known; in a thread of its own, since a broker may not answer.
-            self._asked_broker = True
-            if kafka := [each for each in gates_of(gate) if isinstance(each, KafkaGate)]:
-                threading.Thread(target=self._ask_broker, args=(kafka,), name="penstock-broker", daemon=True).start()
+            return None
         self._warn_of_idle_interval(sample)
         self._warn_of_partitions(progress)
         if progress.newest_s is not None and progress.newest_s > progress.started_s + _FUTURE_S:
@@ -279,63 +259,15 @@ class Handle:
                 f"event times lie up to {progress.newest_s - progress.started_s:,.0f} s in the future: they count as "
                 "not having waited, and they push the watermark, which may drop what comes on time",
             )
+        return sample
 
-    def _see_ends(self, event: dict[str, Any]) -> None:
-        for gate in gates_of(self._loop.gate):
-            if isinstance(gate, KafkaGate) and gate.source == event["source"]:
-                same_ms = event.get("same_until_ms")
-                gate.see_ends(event["latest"], event["at_ms"] / 1e3, None if same_ms is None else same_ms / 1e3)
-
-    def _follow_sizes(self) -> None:
-        for gate in _in_bytes(self._loop.gate):
-            try:
-                gate.follow()
-            except LimitsReturnedError:
-                return
-            except Exception as fault:
-                # Told once: it is tried five times a second.
-                self._say_once("gate-fault", f"the rows of the next batch were not set, the last ones stay: {fault!r}")
-
-    def _see_sizes(self, event: dict[str, Any]) -> None:
-        for gate in _in_bytes(self._loop.gate):
-            if gate.source != event["source"]:
-                continue
-            if "sizes" in event:
-                gate.see_sizes(event["sizes"])
-                continue
-            meanwhile = (
-                "new records count as large as the last ones that were seen"
-                if gate.sizes.known
-                else f"a row counts {NOMINAL_BYTES:,.0f} bytes, so that admission is by rows; give its client the "
-                "right to describe the cluster, or leave unit out"
-            )
-            self._say_once(
-                "bytes-unknown",
-                f"the broker does not tell the size of the topic's logs: {meanwhile}: {event['error']}"[:700],
-            )
-
-    def _ask_broker(self, gates: Sequence[KafkaGate]) -> None:
-        """What the guard must know: how long the broker keeps what is not read, and how old that is by now."""
-        for gate in gates:
-            try:
-                retention_s = self._live.retention_s(gate.source, gate.topics())
-                now_s = time.time()
-                ends = self._live.ends_at(gate.source, [now_s - age_s for age_s in AGES_S])
-            except Exception as error:
-                if self._live.stopped():
-                    return
-                self._say_once(
-                    "broker-silent",
-                    "the broker did not tell the retention of the topic or the age of its records, so only max_lag "
-                    f"guards against loss (its client may lack the right to describe): {error!r}"[:500],
-                )
-                continue
-            with self._lock:
-                gate.seed([(now_s - age_s, text) for age_s, text in zip(AGES_S, ends, strict=True)])
-                for topic, kept_s in retention_s.items():
-                    if kept_s is not None:
-                        self._loop.guard.limit(kept_s)
-                        self._loop.journal.event("retention", topic=topic, seconds=kept_s)
+    def _see_gate(self, event: dict[str, Any], sample: BatchSample | None) -> None:
+        for told in self._gate.on_event(event, sample):
+            if isinstance(told, Retention):
+                self._loop.guard.limit(told.seconds)
+                self._loop.journal.event("retention", topic=told.topic, seconds=told.seconds)
+            else:
+                self._say_once(*told)
 
     def _observe(self, sample: BatchSample | None, began_s: float) -> None:
         if sample is None:
@@ -388,7 +320,3 @@ class Handle:
             if for_good:
                 self._monitor.unfollow(self._live, self)
         self._over.set()
-
-
-def _in_bytes(gate: Gate) -> list[KafkaBytesGate]:
-    return [each for each in gates_of(gate) if isinstance(each, KafkaBytesGate)]

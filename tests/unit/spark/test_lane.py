@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from penstock.spark import lane as lanes
+from penstock.spark.observe import lane as lanes
 from penstock.spark.observe.lane import MOST_WAITING, Lane
 
 
