@@ -13,7 +13,7 @@ from penstock.journal import Journal, read
 ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src" / "penstock"
 PAGE = ROOT / "docs" / "operations.md"
-WRITERS = {"event", "_event", "_say", "_say_once", "_tell", "Advice"}
+WRITERS = {"event", "_event", "_tell", "Advice"}
 FAULTS = {"fault", "_fault"}
 
 

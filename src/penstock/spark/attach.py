@@ -25,6 +25,7 @@ from penstock.spark.handle import Handle
 from penstock.spark.jvm.bridge import LiveQuery
 from penstock.spark.observe.monitor import Monitor
 from penstock.spark.observe.sampler import Sampler
+from penstock.spark.runs import Runs
 from penstock.units import parse_duration_s
 
 WARM_UP_BATCHES = 2
@@ -96,9 +97,9 @@ def attach(
         book = terms.open(live, gate)
         loop = Loop(terms.slo, chosen, gate, book, observe_only=observe, patience=patience, guard=guard)
         sampler = terms.sampler(gate, already=len(query.recentProgress))
-        handle = Handle(query, live, monitor, loop, gate, sampler, path, terms.again)
-        handle._begin()
-    return handle
+        runs = Runs(query, live, monitor, loop, gate, sampler, terms.again)
+        runs.begin()
+    return Handle(runs, path)
 
 
 def check_counts(patience: object, warm_up_batches: object) -> None:
