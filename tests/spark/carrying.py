@@ -91,7 +91,7 @@ def main(master: str, folder_name: str, changes_text: str) -> None:
     handle = penstock.attach(query, "<= 10 s", "fixed", size=100, journal=journal)
     set_ms, jvm_ms, late, at_once = [], [], 0, 0
     follower, done = Follower(journal), -1
-    carry = handle._live.carry_plan
+    carry = handle._runs.live.carry_plan
 
     def timed_carry(text: str) -> int:
         began_s = time.perf_counter()
@@ -99,13 +99,13 @@ def main(master: str, folder_name: str, changes_text: str) -> None:
         jvm_ms.append((time.perf_counter() - began_s) * 1e3)
         return first
 
-    handle._live.carry_plan = timed_carry  # type: ignore[method-assign]
+    handle._runs.live.carry_plan = timed_carry  # type: ignore[method-assign]
     for number in range(1, changes + 1):
         done = next_batch(follower, done)
         began_s = time.perf_counter()
         plan = handle.set_plan({"number": number}, "the toy counts")
         set_ms.append((time.perf_counter() - began_s) * 1e3)
-        first, version = handle._carrier._firsts[-1]
+        first, version = handle._runs.carrier._firsts[-1]
         assert version == plan.version == number + 1
         # The next one that Spark plans after the call must be of this version.
         late += first > planned(checkpoint) + 1

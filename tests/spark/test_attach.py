@@ -262,7 +262,7 @@ def test_attached_anew_after_a_restart_detach_gives_the_users_own_limit_back(
     until(lambda: old.active and old.query.runId == second.runId)
     new = attach(second, "1 s", "fixed", size=3, journal=tmp_path / "new.jsonl")
     assert old.ended == "attached anew"
-    limit = lambda: str(new._live._engine.limit(new._live._execution, 0))  # noqa: E731
+    limit = lambda: str(new._runs.live._engine.limit(new._runs.live._execution, 0))  # noqa: E731
     assert "MaxFiles: 3" in limit()
     new.detach()
     assert "MaxFiles: 9" in limit()

@@ -18,12 +18,14 @@ from penstock.errors import BadInputError, UnsupportedError
 from penstock.journal import Journal
 from penstock.sample import Decision
 from penstock.slo import Slo
-from penstock.spark.attach import Handle
-from penstock.spark.gates import KafkaBytesGate
+from penstock.spark.gates import KafkaBytesGate, SourceGate
+from penstock.spark.handle import Handle
 from penstock.spark.observe import monitor as monitors
 from penstock.spark.observe.monitor import Monitor
 from penstock.spark.observe.report import SourceRange
 from penstock.spark.observe.sampler import Admitted, Sampler
+from penstock.spark.plans.carrier import Carrier
+from penstock.spark.runs import Runs
 from penstock.testing.fakes import FakeGate
 
 SLO = Slo.parse("1 s ± 10%")
@@ -35,6 +37,10 @@ class Meter:
 
     def admitted(self, sources: tuple[SourceRange, ...]) -> Admitted:
         return Admitted(10.0, backlog=self.backlogs.pop(0))
+
+
+class Gate(FakeGate, SourceGate):
+    """A gate that takes no event."""
 
 
 class Probe:
@@ -142,17 +148,21 @@ def progress(batch_id: int, trigger_ms: int = 200) -> dict[str, Any]:
 
 
 def handle_of(path: Path, *backlogs: float, interval_s: float = 10.0) -> Handle:
-    loop = Loop(SLO, Fixed(SLO, 10), FakeGate(), Journal.open(path, {}))
+    gate: Any = Gate()
+    loop = Loop(SLO, Fixed(SLO, 10), gate, Journal.open(path, {}))
     nothing = lambda *_, **__: None  # noqa: E731
     monitor: Any = SimpleNamespace(
         watch=nothing, unwatch=nothing, unfollow=nothing, live=lambda query: live(query, interval_s)
     )
 
     def again(live: Any) -> Any:
-        return FakeGate(), Sampler(Meter(*backlogs)), Journal.open(path, {})
+        return Gate(), Sampler(Meter(*backlogs)), Journal.open(path, {})
 
     query: Any = None
-    return Handle(query, live(interval_s=interval_s), monitor, loop, Sampler(Meter(*backlogs)), path, again)
+    runs = Runs(
+        query, live(interval_s=interval_s), monitor, loop, gate, Sampler(Meter(*backlogs)), Carrier(path), again
+    )
+    return Handle(runs, path)
 
 
 def events(handle: Handle, name: str) -> list[str]:
@@ -166,10 +176,10 @@ def warnings(handle: Handle) -> list[str]:
 def test_a_trigger_that_idles_while_the_backlog_grows_is_told_once(tmp_path: Path):
     handle = handle_of(tmp_path / "j.jsonl", 5, 5, 5, 5, 5, *range(6, 40))
     for batch_id in range(5):
-        handle.on_event(progress(batch_id))
+        handle._runs.on_event(progress(batch_id))
     assert warnings(handle) == []
     for batch_id in range(5, 30):
-        handle.on_event(progress(batch_id))
+        handle._runs.on_event(progress(batch_id))
     assert warnings(handle) == ["idle-interval"]
 
 
@@ -181,18 +191,18 @@ def test_a_trigger_that_idles_while_the_backlog_grows_is_told_once(tmp_path: Pat
 def test_a_trigger_that_keeps_up_is_left_alone(tmp_path: Path, backlogs: range, interval_s: float, trigger_ms: int):
     handle = handle_of(tmp_path / "j.jsonl", *backlogs, interval_s=interval_s)
     for batch_id in range(30):
-        handle.on_event(progress(batch_id, trigger_ms))
+        handle._runs.on_event(progress(batch_id, trigger_ms))
     assert warnings(handle) == []
 
 
 def test_the_end_of_the_query_restores_and_closes_and_later_events_are_nothing(tmp_path: Path):
     handle = handle_of(tmp_path / "j.jsonl", *range(9))
-    handle.on_event(progress(0))
-    handle.on_event({"kind": "terminated", "query": "q", "run": "r", "error": "boom"})
-    handle.on_event(progress(1))
+    handle._runs.on_event(progress(0))
+    handle._runs.on_event({"kind": "terminated", "query": "q", "run": "r", "error": "boom"})
+    handle._runs.on_event(progress(1))
     handle.detach()
     assert handle.ended == "the query has stopped"
-    assert handle._loop.gate.restored
+    assert handle._runs.loop.gate.restored
     recording = handle.recording()
     assert len(recording.samples) == 1
     assert [event.name for event in recording.events] == ["query-failed", "detached"]
@@ -200,16 +210,16 @@ def test_the_end_of_the_query_restores_and_closes_and_later_events_are_nothing(t
 
 def test_a_later_run_is_taken_up_with_what_was_decided_and_after_detach_no_more(tmp_path: Path):
     handle = handle_of(tmp_path / "j.jsonl", *range(9))
-    handle.on_event(progress(0))
-    handle.on_event({"kind": "terminated", "query": "q", "run": "r", "error": None})
+    handle._runs.on_event(progress(0))
+    handle._runs.on_event({"kind": "terminated", "query": "q", "run": "r", "error": None})
     assert not handle.active
     again: Any = "r2"
-    handle.on_started(again)
+    handle._runs.on_started(again)
     assert handle.active
-    assert handle._loop.gate.applied[-1].size == 10
-    handle.on_event(progress(1))
+    assert handle._runs.loop.gate.applied[-1].size == 10
+    handle._runs.on_event(progress(1))
     handle.detach()
-    handle.on_started(again)
+    handle._runs.on_started(again)
     assert not handle.active
     assert [sample.batch_id for sample in handle.recording().samples] == [0, 1]
     assert events(handle, "resumed") == ["resumed"]
@@ -221,7 +231,7 @@ def test_state_in_many_partitions_is_told_once(tmp_path: Path, partitions: int, 
     for batch_id in range(3):
         event = progress(batch_id)
         body = json.loads(event["progress"]) | {"stateOperators": [{"numShufflePartitions": partitions}]}
-        handle.on_event(event | {"progress": json.dumps(body)})
+        handle._runs.on_event(event | {"progress": json.dumps(body)})
     assert events(handle, "many-partitions") == told
 
 
@@ -231,7 +241,7 @@ def test_event_times_in_the_future_are_told_once_and_have_not_waited(tmp_path: P
     for batch_id in range(2):
         event = progress(batch_id)
         body = json.loads(event["progress"]) | {"eventTime": future}
-        handle.on_event(event | {"progress": json.dumps(body)})
+        handle._runs.on_event(event | {"progress": json.dumps(body)})
     assert events(handle, "future-timestamps") == ["future-timestamps"]
     assert [sample.wait_s for sample in handle.recording().samples] == [0.0, 0.0]
 
@@ -444,10 +454,10 @@ def test_a_lease_shorter_than_a_few_polls_is_refused(probe: Probe, lease: str):
 
 def test_batches_whose_report_was_dropped_are_blind_ones(tmp_path: Path):
     handle = handle_of(tmp_path / "j.jsonl", *[5] * 40)
-    handle.on_event({"kind": "dropped", "events": 300, "batches": 0})
-    assert not handle._loop.gate.restored
-    handle.on_event({"kind": "dropped", "events": 50, "batches": 20})
-    assert handle._loop.gate.restored
+    handle._runs.on_event({"kind": "dropped", "events": 300, "batches": 0})
+    assert not handle._runs.loop.gate.restored
+    handle._runs.on_event({"kind": "dropped", "events": 50, "batches": 20})
+    assert handle._runs.loop.gate.restored
     assert events(handle, "monitor-fault") == ["monitor-fault"]
     assert events(handle, "gave-up") == ["gave-up"]
 
@@ -466,12 +476,12 @@ def test_an_estimate_that_is_superseded_decides_nothing_and_what_it_told_counts(
         "sources": [{"start": None, "end": "0", "latest": None}],
     }
     handle = handle_of(tmp_path / "j.jsonl", 7, 8)
-    handle.on_event({**job, "superseded": True})
+    handle._runs.on_event({**job, "superseded": True})
     assert handle.recording().samples == []
-    handle.on_event(progress(0))
+    handle._runs.on_event(progress(0))
     (sample,) = handle.recording().samples
     assert sample.backlog == 7
-    handle.on_event({**job, "batch": 1, "superseded": False})
+    handle._runs.on_event({**job, "batch": 1, "superseded": False})
     assert [sample.batch_id for sample in handle.recording().samples] == [0, 1]
 
 
@@ -479,8 +489,8 @@ def test_an_estimate_that_is_superseded_decides_nothing_and_what_it_told_counts(
 def test_a_sampler_that_fails_is_told_once_and_after_patience_the_users_limit_is_back(tmp_path: Path, part: str):
     handle = handle_of(tmp_path / "j.jsonl", *[5] * 40)
     for batch_id in range(25):
-        handle.on_event({"kind": "job"} if part == "job" else {**progress(batch_id), "progress": "{torn"})
-    gate: Any = handle._loop.gate
+        handle._runs.on_event({"kind": "job"} if part == "job" else {**progress(batch_id), "progress": "{torn"})
+    gate: Any = handle._runs.loop.gate
     assert gate.restored is (part == "progress")
     assert len(events(handle, "sampler-fault")) == 1
     assert len(events(handle, "gave-up")) == (part == "progress")
@@ -488,12 +498,12 @@ def test_a_sampler_that_fails_is_told_once_and_after_patience_the_users_limit_is
 
 def test_a_fault_of_the_probe_is_told_once_and_blind_only_in_place_of_a_batch(tmp_path: Path):
     handle = handle_of(tmp_path / "j.jsonl", *[5] * 40)
-    gate: Any = handle._loop.gate
+    gate: Any = handle._runs.loop.gate
     for _ in range(25):
-        handle.on_event({"kind": "fault", "error": "java.lang.NullPointerException: a bug"})
+        handle._runs.on_event({"kind": "fault", "error": "java.lang.NullPointerException: a bug"})
     assert not gate.restored
     for _ in range(25):
-        handle.on_event({"kind": "fault", "error": "java.lang.NullPointerException: a bug", "run": "r"})
+        handle._runs.on_event({"kind": "fault", "error": "java.lang.NullPointerException: a bug", "run": "r"})
     assert gate.restored
     assert len(events(handle, "monitor-fault")) == 1
 
@@ -510,8 +520,8 @@ def in_bytes(path: Path) -> tuple[Handle, list[int]]:
         set_limit=lambda *_: None,
     )
     handle = handle_of(path, *[5] * 20)
-    handle._loop.gate = KafkaBytesGate(query, 0, "the user's own")
-    handle._loop.gate.apply(Decision(50_000, "why"))
+    handle._runs.loop.gate = handle._runs.gate = KafkaBytesGate(query, 0, "the user's own")
+    handle._runs.loop.gate.apply(Decision(50_000, "why"))
     return handle, rows
 
 
@@ -526,7 +536,7 @@ def planned(end: int) -> dict[str, Any]:
 def test_a_look_and_the_start_of_a_batch_set_the_rows_of_the_next_one(tmp_path: Path):
     handle, rows = in_bytes(tmp_path / "j.jsonl")
     for event in (look(0, 0), look(1000, 100_000), look(2000, 10_100_000), planned(500), planned(1000)):
-        handle.on_event(event)
+        handle._runs.on_event(event)
     # 50 rows of 1000 bytes while nothing is known; then 500 light ones; then 5 heavy ones, before any of them was read.
     assert (rows[0], rows[-2], rows[-1]) == (50, 500, 5)
 
@@ -537,9 +547,9 @@ def test_a_gate_that_fails_while_it_follows_is_told_once_and_nothing_stops(tmp_p
     def fail(*_: object) -> None:
         raise RuntimeError("gone")
 
-    handle._loop.gate._query.set_rows = fail  # type: ignore[attr-defined]
+    handle._runs.loop.gate._query.set_rows = fail  # type: ignore[attr-defined]
     for event in (look(0, 0), look(1000, 100_000), planned(300), planned(600)):
-        handle.on_event(event)
+        handle._runs.on_event(event)
     assert events(handle, "gate-fault") == ["gate-fault"]
     assert handle.active
 
@@ -547,6 +557,6 @@ def test_a_gate_that_fails_while_it_follows_is_told_once_and_nothing_stops(tmp_p
 def test_a_broker_that_tells_no_sizes_is_told_once(tmp_path: Path):
     handle, rows = in_bytes(tmp_path / "j.jsonl")
     for _ in range(2):
-        handle.on_event({"kind": "bytes", "source": 0, "error": "ClusterAuthorizationException"})
+        handle._runs.on_event({"kind": "bytes", "source": 0, "error": "ClusterAuthorizationException"})
     assert events(handle, "bytes-unknown") == ["bytes-unknown"]
     assert set(rows) == {50}

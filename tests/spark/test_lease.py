@@ -74,7 +74,7 @@ def probe(monitor: Monitor) -> Iterator[Paused]:
 
 
 def limit_at_the_jvm(handle: Any) -> str:
-    live = handle._live
+    live = handle._runs.live
     return str(live._engine.limit(live._execution, 0))
 
 
@@ -97,7 +97,7 @@ def test_where_nobody_polls_the_jvm_gives_the_users_limit_back_and_polling_takes
     until(lambda: sum(sizes(query)) == 33)
     assert 9 in sizes(query)
     with pytest.raises(LimitsReturnedError):
-        handle._live.set_max_files(0, 3)
+        handle._runs.live.set_max_files(0, 3)
     assert "MaxFiles: 9" in limit_at_the_jvm(handle)
     probe.setLease(round(LEASE_S * 1e3))
     probe.go_on.set()
@@ -273,7 +273,7 @@ def test_our_own_source_too_has_its_limit_back_where_nobody_polls(
     probe.setLease(SHORT_MS)
     until(lambda: 7000 in sizes(query))
     with pytest.raises(LimitsReturnedError):
-        handle._loop.gate.apply(Decision(500, "on an event that waited"))
+        handle._runs.loop.gate.apply(Decision(500, "on an event that waited"))
     probe.setLease(round(LEASE_S * 1e3))
     probe.go_on.set()
     until(lambda: sizes(query)[-1] == 500)

@@ -13,18 +13,18 @@ from penstock.journal import Journal, read
 ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src" / "penstock"
 PAGE = ROOT / "docs" / "operations.md"
-WRITERS = {"event", "_event", "_say", "_say_once", "_tell"}
+WRITERS = {"event", "_event", "_tell", "Advice"}
 FAULTS = {"fault", "_fault"}
 
 
 def calls() -> Iterator[tuple[str, ast.expr]]:
-    """Every method call in the parts that write events: the method's name and its first argument."""
+    """Every call in the parts that write events: the name of what is called, and its first argument."""
     rooms = [(SOURCE / room).rglob("*.py") for room in ("spark", "journal", "telemetry")]
     files = [SOURCE / "control" / "loop.py", *(file for room in rooms for file in room)]
     for file in files:
         for node in ast.walk(ast.parse(file.read_text())):
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.args:
-                yield node.func.attr, node.args[0]
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute | ast.Name) and node.args:
+                yield node.func.attr if isinstance(node.func, ast.Attribute) else node.func.id, node.args[0]
 
 
 def text(node: ast.expr) -> str | None:

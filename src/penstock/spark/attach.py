@@ -26,6 +26,8 @@ from penstock.spark.handle import Handle
 from penstock.spark.jvm.bridge import LiveQuery
 from penstock.spark.observe.monitor import Monitor
 from penstock.spark.observe.sampler import Sampler
+from penstock.spark.plans.carrier import Carrier
+from penstock.spark.runs import Runs
 from penstock.telemetry.endpoint import exporter_for
 from penstock.telemetry.fan_out import FanOut
 from penstock.telemetry.query import Query
@@ -114,9 +116,9 @@ def attach(
             terms.slo, chosen, gate, book, observe_only=observe, patience=patience, guard=guard, keep=learned.keep
         )
         sampler = terms.sampler(gate, already=len(query.recentProgress))
-        handle = Handle(query, live, monitor, loop, sampler, path, terms.again)
-        handle._begin()
-    return handle
+        runs = Runs(query, live, monitor, loop, gate, sampler, Carrier(path), terms.again)
+        runs.begin()
+    return Handle(runs, path)
 
 
 def check_counts(patience: object, warm_up_batches: object) -> None:

@@ -1,104 +1,58 @@
-"""The handle: a closed loop around one query, over all its runs."""
+"""The handle: what a user holds of an attached query."""
 
 from __future__ import annotations
 
-import logging
-import threading
-import time
-from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
 from pyspark.sql.streaming.query import StreamingQuery
 
-from penstock.control.loop import Gate, Loop
 from penstock.control.protocol import Change
-from penstock.errors import LimitsReturnedError, PenstockError, UnsupportedError
 from penstock.journal import Recording, read
 from penstock.plan import Plan
-from penstock.sample import BatchSample, Decision
+from penstock.sample import Decision
 from penstock.score import summarise
 from penstock.slo import Slo
-from penstock.spark.faults import cause, hint
-from penstock.spark.gates import KafkaBytesGate, KafkaGate, SourceGate, SplitGate, WorkloadGate, gates_of
-from penstock.spark.gates.kafka.bytes import NOMINAL_BYTES
-from penstock.spark.jvm.bridge import LiveQuery
-from penstock.spark.observe.monitor import Monitor
-from penstock.spark.observe.report import BatchProgress, parse_job_end, parse_progress
-from penstock.spark.observe.sampler import Sampler
-from penstock.spark.plans.carrier import Carrier
-from penstock.telemetry.sink import Sink
-from penstock.units import format_duration
-
-log = logging.getLogger("penstock")
-
-_IDLE_BATCHES = 5
-_LAST_EVENTS_S = 5.0
-_FUTURE_S = 60.0
-# At these ages the ends of a topic are asked for: fine for the recent past, coarse for the far one.
-AGES_S = (604800, 259200, 86400, 43200, 21600, 7200, 3600, 1800, 900, 300, 120, 60, 30, 15, 8, 4, 2, 1)
-_FEW_ROWS = 1000
-_MANY_PARTITIONS = 8
+from penstock.spark.runs import Runs
 
 
 class Handle:
     """A closed loop around one query. `detach()` opens it again.
 
     When the query stops, the loop is open and the handle waits: a later run of the same query (the same checkpoint, in
-    the same application) is gated from its first batch on, with what was learned before. `again` makes the gate, the
-    sampler and the journal of such a run.
+    the same application) is gated from its first batch on, with what was learned before.
     """
 
-    gives_way = False
+    def __init__(self, runs: Runs, journal_path: Path) -> None:
+        self.journal_path = journal_path
+        self._runs = runs
 
-    def __init__(
-        self,
-        query: StreamingQuery,
-        live: LiveQuery,
-        monitor: Monitor,
-        loop: Loop,
-        sampler: Sampler,
-        path: Path,
-        again: Callable[[LiveQuery], tuple[SourceGate, Sampler, Sink]],
-    ) -> None:
-        self.query = query
-        self.journal_path = path
-        self._live = live
-        self._monitor = monitor
-        self._loop = loop
-        self._sampler = sampler
-        self._again = again
-        self._carrier = Carrier(path)
-        self._over_for_good = False
-        self._asked_broker = False
-        self._said: set[str] = set()
-        self._lock = threading.RLock()
-        self._ended: str | None = None
-        self._untold_s = 0.0
-        self._over = threading.Event()
-        self._idle: deque[float] = deque(maxlen=_IDLE_BATCHES)
+    @property
+    def query(self) -> StreamingQuery:
+        """The query, as it was last started."""
+        return self._runs.query
 
     @property
     def slo(self) -> Slo:
         """The objective."""
-        return self._loop.slo
+        return self._runs.loop.slo
 
     @property
     def decision(self) -> Decision:
         """The decision now in force, with its reason."""
-        return self._loop.decision
+        return self._runs.loop.decision
 
     @property
     def active(self) -> bool:
         """Whether the loop is closed."""
-        return self._ended is None
+        return self._runs.ended is None
 
     @property
     def ended(self) -> str | None:
         """Why the loop is open, or None while it is closed."""
-        return self._ended
+        return self._runs.ended
 
     def recording(self) -> Recording:
         """Everything journaled so far."""
@@ -110,32 +64,21 @@ class Handle:
 
     def set_partitions(self, partitions: int) -> None:
         """Cut the next batches into so many partitions; only our own source can change them while it runs."""
-        if not isinstance(self._loop.gate, WorkloadGate):
-            raise UnsupportedError("only a source of penstock.read_workload changes its partitions while it runs")
-        self._loop.gate.set_partitions(partitions)
-        self._loop.changed(Change("width", str(partitions), "set by the user"))
+        self._runs.gate.set_partitions(partitions)
+        self._runs.changed(Change("width", str(partitions), "set by the user"))
 
     @property
     def plan(self) -> Plan:
         """What the workers know from the next planned batch on: schedule of windows, composition, devices."""
-        return self._carrier.plan
+        return self._runs.carrier.plan
 
     def set_plan(self, parts: Mapping[str, Any], reason: str) -> Plan:
         """Change parts of the plan from the next planned batch on; durable before it returns."""
-        if self._over_for_good:
-            # Another handle may count the versions on by now.
-            raise UnsupportedError("this handle is detached; call set_plan on what attach() has returned since")
-        plan = self._carrier.set(parts, reason)
-        for name in parts:
-            self._loop.changed(Change(name, f"version {plan.version}", reason))
-        return plan
+        return self._runs.set_plan(parts, reason)
 
     def detach(self) -> None:
         """Give the user's own limits back and stop watching; the query goes on."""
-        if self.active and self._live.stopped():
-            # Its last batches and its end are still on the way, and belong in the journal.
-            self._over.wait(_LAST_EVENTS_S)
-        self._end("detached by the user", for_good=True)
+        self._runs.detach()
 
     def __enter__(self) -> Handle:
         """The handle itself."""
@@ -146,272 +89,3 @@ class Handle:
     ) -> None:
         """Detach."""
         self.detach()
-
-    def on_event(self, event: dict[str, Any]) -> None:
-        """One event of the probe; called in the lane of this query."""
-        began_s = time.perf_counter()
-        with self._lock:
-            if self._ended is not None:
-                return
-            kind = event["kind"]
-            try:
-                self._take(kind, event, began_s)
-            except Exception as fault:
-                # Of a batch whose progress cannot be used, nothing more will come.
-                self._loop.fault("sampler", fault, blind=kind == "progress")
-
-    def _take(self, kind: str, event: dict[str, Any], began_s: float) -> None:
-        if kind == "job":
-            sample = self._sampler.job_ended(parse_job_end(event))
-            if event.get("superseded"):
-                # A later report of the same batch waits already, and decides.
-                self._untold_s += time.perf_counter() - began_s
-            else:
-                self._observe(sample, began_s)
-        elif kind == "progress":
-            counted = event.get("files") or (), event.get("rows") or ()
-            self._progress(parse_progress(event["progress"], *counted), began_s)
-        elif kind == "offsets":
-            self._see_ends(event)
-        elif kind == "bytes":
-            self._see_sizes(event)
-        elif kind == "planned":
-            for gate in _in_bytes(self._loop.gate):
-                gate.see_planned(event["sources"][gate.source]["end"])
-        elif kind == "terminated":
-            if event.get("error"):
-                self._failed(str(event["error"]))
-            self._end("the query has stopped")
-        elif kind == "fault":
-            # One of a single run is told in place of the progress of a batch.
-            self._loop.fault("monitor", str(event.get("error")), blind="run" in event)
-        elif kind == "resumed":
-            silent_s = event["silent_ms"] / 1e3
-            self._loop.renew(
-                f"nobody took this query's events for {format_duration(silent_s)}, so its own limit was back in force; "
-                "from now on it is steered again",
-                event["back_ms"] / 1e3,
-            )
-        elif kind == "dropped":
-            lost = RuntimeError(f"{event['events']} events came faster than they were handled, and are lost")
-            for _ in range(event["batches"]):
-                self._loop.fault("monitor", lost)
-            if not event["batches"]:
-                self._loop.fault("monitor", lost, blind=False)
-        if kind in ("planned", "job", "progress", "bytes"):
-            self._follow_sizes()
-
-    def on_started(self, query: StreamingQuery) -> None:
-        """The query runs again: close the loop around the new run."""
-        with self._lock:
-            if self._over_for_good:
-                return
-            # The end of the old run may be told later than the start of the new one.
-            self._end("the query has stopped")
-            try:
-                live = self._monitor.live(query)
-                gate, sampler, journal = self._again(live)
-                self._carrier.follow(live, journal)
-            except PenstockError as error:
-                log.warning("penstock: a later run of %s is left alone: %s", self._live.name or self._live.id, error)
-                self._end(str(error), for_good=True)
-                return
-            for old, new in zip(_in_bytes(self._loop.gate), _in_bytes(gate), strict=False):
-                new.inherit(old)
-            self.query, self._live, self._sampler = query, live, sampler
-            self._asked_broker = False
-            self._over.clear()
-            self._monitor.watch(live, self)
-            self._ended, self.gives_way = None, True
-            self._loop.resume(gate, journal)
-        self._look_for_the_end()
-
-    def on_lost(self, why: str, trace: str | None = None) -> None:
-        """The session is gone, or the monitor has failed with this traceback."""
-        if trace is not None:
-            self._loop.journal.event("monitor-fault", error=why, traceback=trace)
-        self._end(why, for_good=True)
-
-    def give_way(self) -> None:
-        """Another handle takes over: the limit in force stays, since an open gate would let the backlog through."""
-        self._end("attached anew", for_good=True, restore=False)
-
-    def _begin(self) -> None:
-        if any(source.limit == "All Available" for source in self._live.sources) and not self._loop.observe_only:
-            self._say(
-                "first-batch-ungated",
-                "Spark plans the first batch of a start before attach can limit it, so that one takes the whole "
-                "backlog; write penstock.gated(spark.readStream...) where the query is built, or call "
-                "penstock.attach_all(spark, ...) before it starts",
-            )
-        if not self._live.checkpoint.startswith("file:") and self._live.fast:
-            self._say(
-                "remote-checkpoint",
-                f"the checkpoint {self._live.checkpoint} is not on a local disk, and profile 'fast' was made and "
-                "tested for local ones; write penstock.configure(builder, profile='safe')",
-            )
-        self._carrier.follow(self._live, self._loop.journal)
-        with self._lock:
-            self._monitor.watch(self._live, self)
-            self._loop.start()
-        self._look_for_the_end()
-
-    def _look_for_the_end(self) -> None:
-        """A run that ended before it was watched tells nobody; what a watched one still tells has time to come."""
-        if self._live.stopped():
-            timer = threading.Timer(_LAST_EVENTS_S, self._end_of, (self._live,))
-            timer.daemon = True
-            timer.start()
-
-    def _end_of(self, live: LiveQuery) -> None:
-        with self._lock:
-            if self._live is not live or self._ended is not None:
-                return
-            failure = self.query.exception()
-            if failure is not None:
-                self._failed(str(failure))
-            self._end("the query has stopped")
-
-    def _failed(self, error: str) -> None:
-        advice = hint(error, [source.options for source in self._live.sources])
-        if advice is not None:
-            log.warning("penstock: the query has failed: %s", advice)
-        self._loop.journal.event(
-            "query-failed", error=error[:2000], cause=cause(error), **({} if advice is None else {"hint": advice})
-        )
-
-    def _progress(self, progress: BatchProgress, began_s: float) -> None:
-        sample = self._sampler.progressed(progress)
-        self._observe(sample, began_s)
-        self._carrier.progressed(progress)
-        if sample is None:
-            return
-        gate = self._loop.gate
-        if isinstance(gate, SplitGate) and sample.usable:
-            gate.learn(sample)
-        if not self._asked_broker:
-            # Only now are the topics known; in a thread of its own, since a broker may not answer.
-            self._asked_broker = True
-            if kafka := [each for each in gates_of(gate) if isinstance(each, KafkaGate)]:
-                threading.Thread(target=self._ask_broker, args=(kafka,), name="penstock-broker", daemon=True).start()
-        self._warn_of_idle_interval(sample)
-        self._warn_of_partitions(progress)
-        if progress.newest_s is not None and progress.newest_s > progress.started_s + _FUTURE_S:
-            self._say_once(
-                "future-timestamps",
-                f"event times lie up to {progress.newest_s - progress.started_s:,.0f} s in the future: they count as "
-                "not having waited, and they push the watermark, which may drop what comes on time",
-            )
-
-    def _see_ends(self, event: dict[str, Any]) -> None:
-        for gate in gates_of(self._loop.gate):
-            if isinstance(gate, KafkaGate) and gate.source == event["source"]:
-                same_ms = event.get("same_until_ms")
-                gate.see_ends(event["latest"], event["at_ms"] / 1e3, None if same_ms is None else same_ms / 1e3)
-
-    def _follow_sizes(self) -> None:
-        for gate in _in_bytes(self._loop.gate):
-            try:
-                gate.follow()
-            except LimitsReturnedError:
-                return
-            except Exception as fault:
-                # Told once: it is tried five times a second.
-                self._say_once("gate-fault", f"the rows of the next batch were not set, the last ones stay: {fault!r}")
-
-    def _see_sizes(self, event: dict[str, Any]) -> None:
-        for gate in _in_bytes(self._loop.gate):
-            if gate.source != event["source"]:
-                continue
-            if "sizes" in event:
-                gate.see_sizes(event["sizes"])
-                continue
-            meanwhile = (
-                "new records count as large as the last ones that were seen"
-                if gate.sizes.known
-                else f"a row counts {NOMINAL_BYTES:,.0f} bytes, so that admission is by rows; give its client the "
-                "right to describe the cluster, or leave unit out"
-            )
-            self._say_once(
-                "bytes-unknown",
-                f"the broker does not tell the size of the topic's logs: {meanwhile}: {event['error']}"[:700],
-            )
-
-    def _ask_broker(self, gates: Sequence[KafkaGate]) -> None:
-        """What the guard must know: how long the broker keeps what is not read, and how old that is by now."""
-        for gate in gates:
-            try:
-                retention_s = self._live.retention_s(gate.source, gate.topics())
-                now_s = time.time()
-                ends = self._live.ends_at(gate.source, [now_s - age_s for age_s in AGES_S])
-            except Exception as error:
-                if self._live.stopped():
-                    return
-                self._say_once(
-                    "broker-silent",
-                    "the broker did not tell the retention of the topic or the age of its records, so only max_lag "
-                    f"guards against loss (its client may lack the right to describe): {error!r}"[:500],
-                )
-                continue
-            with self._lock:
-                gate.seed([(now_s - age_s, text) for age_s, text in zip(AGES_S, ends, strict=True)])
-                for topic, kept_s in retention_s.items():
-                    if kept_s is not None:
-                        self._loop.guard.limit(kept_s)
-                        self._loop.journal.event("retention", topic=topic, seconds=kept_s)
-
-    def _observe(self, sample: BatchSample | None, began_s: float) -> None:
-        if sample is None:
-            return
-        told_s = self._untold_s + time.perf_counter() - began_s
-        self._loop.observe(sample, control_s=told_s)
-        # A record is written before its own work ends; the rest is told with the next one, so that the sum is right.
-        self._untold_s += time.perf_counter() - began_s - told_s
-
-    def _warn_of_idle_interval(self, sample: BatchSample) -> None:
-        interval_s = self._live.interval_s
-        if interval_s <= 0 or sample.backlog is None or sample.processing_s > interval_s / 2:
-            self._idle.clear()
-            return
-        self._idle.append(sample.backlog)
-        if len(self._idle) == _IDLE_BATCHES and self._idle[-1] > self._idle[0]:
-            self._say_once(
-                "idle-interval",
-                f"the trigger waits {interval_s:g} s but a batch takes {sample.processing_s:.2g} s, and the backlog "
-                "grows: the machine is idle while data waits; write .trigger(processingTime='0 seconds') instead",
-            )
-
-    def _warn_of_partitions(self, progress: BatchProgress) -> None:
-        partitions = progress.state_partitions or 0
-        if partitions >= _MANY_PARTITIONS * self._live.cores and 0 < progress.items < _FEW_ROWS * partitions:
-            self._say_once(
-                "many-partitions",
-                f"the state of this query is cut into {partitions} partitions on {self._live.cores} cores, and a batch "
-                f"of {progress.items:,} rows pays for all of them; set spark.sql.shuffle.partitions to a small "
-                "multiple of the cores and start with a new checkpoint, since the old one keeps the number",
-            )
-
-    def _say_once(self, name: str, why: str) -> None:
-        if name not in self._said:
-            self._said.add(name)
-            self._say(name, why)
-
-    def _say(self, name: str, why: str) -> None:
-        log.warning("penstock: %s", why)
-        self._loop.journal.event(name, why=why)
-
-    def _end(self, why: str, *, for_good: bool = False, restore: bool = True) -> None:
-        with self._lock:
-            self._over_for_good |= for_good
-            if self._ended is None:
-                self._ended = why
-                self._loop.stop(why, restore=restore)
-                self._loop.journal.close()
-                self._monitor.unwatch(self._live, settled=restore)
-            if for_good:
-                self._monitor.unfollow(self._live, self)
-        self._over.set()
-
-
-def _in_bytes(gate: Gate) -> list[KafkaBytesGate]:
-    return [each for each in gates_of(gate) if isinstance(each, KafkaBytesGate)]

@@ -27,7 +27,7 @@ OVERHEAD = 30
 
 
 def gate_of(handle: Handle) -> KafkaBytesGate:
-    gate = handle._loop.gate
+    gate = handle._runs.loop.gate
     assert isinstance(gate, KafkaBytesGate)
     return gate
 
@@ -218,7 +218,7 @@ def test_a_fault_of_ours_is_told_once_and_every_record_is_read(
     name = topic()
     fill(broker.bootstrap, name, 50)
     query = start(gated(subscribed(name), first=10).load())
-    monkeypatch.setattr(KafkaBytesGate, "follow", broken)
+    monkeypatch.setattr(KafkaBytesGate, "_follow", broken)
     with attach(query, "1 s", "fixed", size=20_000, unit="bytes", journal=tmp_path / "j.jsonl") as handle:
         until(lambda: sum(sizes(query)) == 50)
         assert query.isActive
@@ -233,4 +233,4 @@ def test_a_unit_that_kafka_does_not_have_is_refused_and_rows_may_be_written_out(
     with pytest.raises(ValueError, match="rows or bytes"):
         attach(query, "1 s", unit="files", journal=tmp_path / "j.jsonl")
     with attach(query, "1 s", unit="rows", journal=tmp_path / "j.jsonl") as handle:
-        assert type(handle._loop.gate) is KafkaGate
+        assert type(handle._runs.loop.gate) is KafkaGate

@@ -254,7 +254,7 @@ def test_a_query_that_has_stopped_is_not_given_a_new_client_to_ask_the_broker_wi
     query = start(gated(subscribed(name), first=50).load())
     handle = attach(query, "1 s", "fixed", size=50, journal=tmp_path / "j.jsonl")
     until(lambda: "retention" in [event.name for event in handle.recording().events] or sum(sizes(query)) == 100)
-    live = handle._live
+    live = handle._runs.live
     reader = live._engine.field(live._execution.sources().head(), "kafkaOffsetReader")
     query.stop()
     # As Spark leaves it where the broker was down at the end; it closes a client, and makes the next one when asked.

@@ -55,6 +55,14 @@ def offsets(*ends: int) -> str:
     return json.dumps({"t": {str(number): end for number, end in enumerate(ends)}})
 
 
+def planned(end: str | None) -> dict[str, Any]:
+    return {"kind": "planned", "sources": [{"end": end}]}
+
+
+def ends(latest: str, at_s: float) -> dict[str, Any]:
+    return {"kind": "offsets", "source": 0, "at_ms": at_s * 1e3, "latest": latest}
+
+
 def took(start: int | None, end: int, latest: int, rows: int | None = None) -> tuple[SourceRange, ...]:
     at = None if start is None else offsets(start)
     return (SourceRange(at, offsets(end), rows=rows, latest=offsets(latest), at_s=1000.0 + end),)
@@ -70,7 +78,7 @@ def gate(live: LiveFake) -> KafkaBytesGate:
     """In front of 1000 records of 100 bytes and then 1000 of 10,000."""
     made = gate_of(live)
     for look in ((0, 0, 0), (0, 1000, 100_000), (0, 2000, 10_100_000)):
-        made.see_sizes(sizes(look))
+        made.on_event({"kind": "bytes", "source": 0, "sizes": sizes(look)})
     return made
 
 
@@ -78,7 +86,7 @@ def test_bytes_are_set_as_the_rows_that_come_to_them_and_follow_the_query(live: 
     gate.apply(Decision(50_000, "why"))
     for start, end in ((0, 500), (500, 1000), (1000, 1005)):
         gate.admitted(took(start, end, 2000))
-        gate.follow()
+        gate.on_event({"kind": "job"})
     # From 500 on there are 500 light ones left; from 1000 on all are heavy.
     assert live.asked == [5, 500, 5]
     assert live.weighed == [0]
@@ -88,9 +96,9 @@ def test_a_batch_that_is_told_of_late_does_not_set_the_rows_of_one_that_has_begu
     live: LiveFake, gate: KafkaBytesGate
 ) -> None:
     gate.apply(Decision(50_000, "why"))
-    gate.see_planned(offsets(1000))
+    gate.on_event(planned(offsets(1000)))
     gate.admitted(took(0, 500, 2000))
-    gate.follow()
+    gate.on_event({"kind": "job"})
     assert live.asked[-1] == 5
 
 
@@ -119,7 +127,7 @@ def test_as_long_as_nothing_is_known_a_row_counts_a_thousand_bytes(live: LiveFak
 def test_a_decision_is_always_set_and_following_sets_only_what_is_new(live: LiveFake, gate: KafkaBytesGate) -> None:
     gate.admitted(took(0, 100, 2000))
     gate.apply(Decision(10_000, "why"))
-    gate.follow()
+    gate.on_event({"kind": "job"})
     gate.apply(Decision(10_000, "why"))
     assert live.asked == [100, 100]
 
@@ -128,19 +136,19 @@ def test_the_users_limit_comes_back_and_stays(live: LiveFake, gate: KafkaBytesGa
     gate.apply(Decision(50_000, "why"))
     gate.restore()
     gate.admitted(took(0, 100, 2000))
-    gate.follow()
+    gate.on_event({"kind": "job"})
     assert live.asked[-1] == "the user's own"
 
 
 def test_nothing_is_set_before_something_was_decided(live: LiveFake, gate: KafkaBytesGate) -> None:
-    gate.follow()
+    gate.on_event({"kind": "job"})
     assert live.asked == []
 
 
 def test_a_minimum_and_its_delay_are_in_bytes_too(live: LiveFake, gate: KafkaBytesGate) -> None:
     gate.admitted(took(1990, 2000, 2000))
-    gate.see_ends(offsets(1900), 5000.0)
-    gate.see_ends(offsets(2000), 5010.0)
+    gate.on_event(ends(offsets(1900), 5000.0))
+    gate.on_event(ends(offsets(2000), 5010.0))
     gate.apply(Decision(1_000_000, "why", 200_000, 4.0, 1e-5))
     # 10 records a second, of 10,000 bytes, at 10 µs a byte: the queue takes a second longer with every second.
     assert live.asked == [(100, 20, 2.0)]
@@ -151,8 +159,8 @@ def test_a_minimum_and_its_delay_are_in_bytes_too(live: LiveFake, gate: KafkaByt
 def test_available_now_shares_over_what_was_there_at_its_start() -> None:
     live = LiveFake(available_now=True)
     gate = gate_of(live)
-    gate.see_sizes(sizes((0, 1000, 100_000), (0, 1000, 10_000_000)))
-    gate.see_ends(offsets(1000, 0), 1.0)
+    gate.on_event({"kind": "bytes", "source": 0, "sizes": sizes((0, 1000, 100_000), (0, 1000, 10_000_000))})
+    gate.on_event(ends(offsets(1000, 0), 1.0))
     gate.admitted((SourceRange(offsets(0, 0), offsets(0, 0), latest=offsets(1000, 0), at_s=2.0),))
     gate.apply(Decision(50_000, "why"))
     assert live.asked == [500]
@@ -177,8 +185,8 @@ def test_a_backlog_in_bytes_is_split_as_bytes() -> None:
     live = LiveFake("KafkaMicroBatchStream", "KafkaMicroBatchStream")
     both = gate_for(cast(Any, live), "bytes")
     assert isinstance(both, SplitGate)
-    for each, log in zip(both.gates, ((0, 10_000, 1_000_000), (0, 100, 1_000_000)), strict=True):
-        cast(KafkaBytesGate, each).see_sizes(sizes(log))
+    for number, log in enumerate(((0, 10_000, 1_000_000), (0, 100, 1_000_000))):
+        both.on_event({"kind": "bytes", "source": number, "sizes": sizes(log)})
     for _ in range(2):
         both.admitted((*took(0, 0, 10_000), *took(0, 0, 100)))
     both.apply(Decision(100_000, "why"))
@@ -208,8 +216,6 @@ def test_rows_may_be_written_out() -> None:
 def test_the_rows_of_the_next_batch_are_set_when_one_begins(live: LiveFake, gate: KafkaBytesGate) -> None:
     gate.admitted(took(0, 500, 2000))
     gate.apply(Decision(50_000, "why"))
-    gate.see_planned(offsets(1000))
-    gate.follow()
-    gate.see_planned(None)
-    gate.follow()
+    gate.on_event(planned(offsets(1000)))
+    gate.on_event(planned(None))
     assert live.asked == [500, 5]

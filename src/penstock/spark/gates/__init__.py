@@ -1,10 +1,10 @@
 """Gates: how a decided size reaches a running query. One file a kind of source; `choose` picks it."""
 
-from penstock.spark.gates.choose import check_unit, gate_for, gates_of
+from penstock.spark.gates.choose import check_unit, gate_for
 from penstock.spark.gates.files import FileGate
 from penstock.spark.gates.kafka.bytes import KafkaBytesGate
 from penstock.spark.gates.kafka.rows import KafkaGate
-from penstock.spark.gates.protocol import SourceGate
+from penstock.spark.gates.protocol import Retention, SourceGate
 from penstock.spark.gates.split import SplitGate
 from penstock.spark.gates.workload import WorkloadGate
 
@@ -12,10 +12,10 @@ __all__ = [
     "FileGate",
     "KafkaBytesGate",
     "KafkaGate",
+    "Retention",
     "SourceGate",
     "SplitGate",
     "WorkloadGate",
     "check_unit",
     "gate_for",
-    "gates_of",
 ]

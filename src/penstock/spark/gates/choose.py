@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from penstock.control.loop import Gate
 from penstock.errors import BadInputError, UnsupportedError
 from penstock.spark.gates.files import FileGate
 from penstock.spark.gates.kafka.bytes import KafkaBytesGate
@@ -29,11 +28,6 @@ def check_unit(unit: object) -> None:
     """Refuse what no source counts in."""
     if unit not in (None, "rows", "files", "bytes"):
         raise BadInputError("unit", unit, "not a unit of a source", "write rows, files or bytes, or leave it out")
-
-
-def gates_of(gate: Gate) -> tuple[Gate, ...]:
-    """The gates of the single sources."""
-    return gate.gates if isinstance(gate, SplitGate) else (gate,)
 
 
 def _gate(query: LiveQuery, index: int, unit: str | None) -> SourceGate:

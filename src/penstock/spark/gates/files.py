@@ -8,6 +8,7 @@ from typing import Any
 
 from penstock.errors import BadInputError, UnsupportedError
 from penstock.sample import Decision
+from penstock.spark.gates.protocol import SourceGate
 from penstock.spark.jvm.bridge import LiveQuery
 from penstock.spark.observe.report import SourceRange
 from penstock.spark.observe.sampler import Admitted
@@ -18,7 +19,7 @@ _MOST_BYTES = 2**63 - 1
 _SIZE_WEIGHT = 0.3
 
 
-class FileGate:
+class FileGate(SourceGate):
     """The engine gate of Spark's file source, in files or in bytes; a batch takes at least one file, whatever its size.
 
     Files of one size are best counted. Where sizes differ, bytes say more about the work; they are those on disk, so

@@ -10,8 +10,10 @@ from dataclasses import replace
 from penstock.errors import UnsupportedError
 from penstock.sample import BatchSample, Decision
 from penstock.size import clamp
-from penstock.spark.gates.protocol import SourceGate
+from penstock.spark.advice import Advice
+from penstock.spark.gates.protocol import Retention, SourceGate
 from penstock.spark.gates.row_costs import RowCosts
+from penstock.spark.observe.lane import Event
 from penstock.spark.observe.report import SourceRange
 from penstock.spark.observe.sampler import Admitted
 
@@ -20,7 +22,7 @@ _KEPT = 0.05
 _REMEMBERED_BATCHES = 8
 
 
-class SplitGate:
+class SplitGate(SourceGate):
     """One budget over several sources of one unit, split by backlog and by what their rows cost; none is shut off.
 
     A batch of two streams lasts as long as its rows do, and a row of one side of a join may cost ten of the other. A
@@ -107,6 +109,17 @@ class SplitGate:
             part=next((a.part for a in each if a.part), None),
             rows=sum(_rows(a) for a in each) if knows_rows else None,
         )
+
+    def on_event(self, event: Event, sample: BatchSample | None = None) -> Sequence[Advice | Retention]:
+        """Every source takes its own; a confirmed sample tells what the rows of each cost."""
+        if sample is not None and sample.confirmed:
+            self.learn(sample)
+        return [told for gate in self.gates for told in gate.on_event(event, sample)]
+
+    def inherit(self, before: SourceGate) -> None:
+        """Each gate from the one in its place."""
+        for gate, old in zip(self.gates, before.gates if isinstance(before, SplitGate) else (), strict=False):
+            gate.inherit(old)
 
     def learn(self, sample: BatchSample) -> None:
         """What a batch of this mix took: news of what the rows of each source cost."""

@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from penstock.errors import BadInputError
 from penstock.sample import Decision
+from penstock.spark.gates.protocol import SourceGate
 from penstock.spark.jvm.bridge import LiveQuery
 from penstock.spark.observe.report import SourceRange
 from penstock.spark.observe.sampler import Admitted
@@ -16,7 +17,7 @@ from penstock.spark.reader import FIRST_ROWS
 from penstock.spark.source.mailbox import Admission, Mailbox
 
 
-class WorkloadGate:
+class WorkloadGate(SourceGate):
     """The source gate: our own source, gated from inside through its mailbox, in rows or in their summed cost."""
 
     first_size = float(FIRST_ROWS)

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from penstock.sample import Decision
+from penstock.errors import LimitsReturnedError
+from penstock.sample import BatchSample, Decision
+from penstock.spark.advice import Advice, bytes_unknown, rows_not_set
 from penstock.spark.gates.files import FIRST_BYTES
 from penstock.spark.gates.kafka.end_offsets import Ends, between, parse_offsets
 from penstock.spark.gates.kafka.log_sizes import ByteHistory, parse_sizes
 from penstock.spark.gates.kafka.partition_shares import rows_within
 from penstock.spark.gates.kafka.rows import MOST_ROWS, KafkaGate
+from penstock.spark.gates.protocol import Retention, SourceGate
 from penstock.spark.jvm.bridge import LiveQuery
+from penstock.spark.observe.lane import Event
 from penstock.spark.observe.report import SourceRange
 from penstock.spark.observe.sampler import Admitted
 from penstock.spark.reader import FIRST_ROWS
@@ -26,8 +31,8 @@ class KafkaBytesGate(KafkaGate):
     """A Kafka gate in bytes on the broker's disk: Spark is told the rows that come to them.
 
     Sizes of records are known from looks at the partitions' logs (see `ByteHistory`), so of records that still wait.
-    As the query moves on and records come, the same bytes are other rows: `follow` sets them anew, for the next batch
-    already when one begins, since the end of that one may be told too late to count for the next. Before the first
+    As the query moves on and records come, the same bytes are other rows: they are set anew, for the next batch already
+    when one begins, since the end of that one may be told too late to count for the next. Before the first
     look, and where the broker tells no sizes, every row counts 1000 bytes, which is admission by rows.
     """
 
@@ -46,14 +51,39 @@ class KafkaBytesGate(KafkaGate):
     def apply(self, decision: Decision) -> None:
         """Set the rows that come to the bytes decided."""
         self._decision, self._in_force = decision, None
-        self.follow()
+        self._follow()
 
     def restore(self) -> None:
         """Put the user's own read limit back."""
         self._decision = None
         super().restore()
 
-    def follow(self) -> None:
+    def on_event(self, event: Event, sample: BatchSample | None = None) -> Sequence[Advice | Retention]:
+        """Also looks at the logs, and where the batch that now begins will end: the next one begins there."""
+        told = list(super().on_event(event, sample))
+        kind = event["kind"]
+        if kind == "bytes" and event["source"] == self._source:
+            if "sizes" in event:
+                self.sizes.see(parse_sizes(event["sizes"]))
+            else:
+                told.append(bytes_unknown(event["error"], None if self.sizes.known else NOMINAL_BYTES))
+        elif kind == "planned" and (end := event["sources"][self._source]["end"]) is not None:
+            self._at = parse_offsets(end)
+        if kind in ("planned", "job", "progress", "bytes"):
+            try:
+                self._follow()
+            except LimitsReturnedError:
+                pass
+            except Exception as fault:
+                told.append(rows_not_set(fault))
+        return told
+
+    def inherit(self, before: SourceGate) -> None:
+        """Of what came since the former run, its looks tell more than the mean of the log."""
+        if isinstance(before, KafkaBytesGate):
+            self.sizes, self._at = before.sizes, before._at
+
+    def _follow(self) -> None:
         """The rows of the decision in force, from where the query is now; nothing where they are the same."""
         if self._decision is None:
             return
@@ -62,23 +92,10 @@ class KafkaBytesGate(KafkaGate):
             super().apply(rows)
             self._in_force = rows
 
-    def see_sizes(self, sizes: str) -> None:
-        """A look at the logs."""
-        self.sizes.see(parse_sizes(sizes))
-
-    def see_planned(self, end: str | None) -> None:
-        """Where the batch that now begins will end, and so the next one begin."""
-        if end is not None:
-            self._at = parse_offsets(end)
-
-    def inherit(self, before: KafkaBytesGate) -> None:
-        """Go on with what was known in a former run: of what came meanwhile it tells more than the mean of the log."""
-        self.sizes, self._at = before.sizes, before._at
-
     def admitted(self, sources: tuple[SourceRange, ...]) -> Admitted:
         """What was taken and what waits, in bytes."""
         admitted = super().admitted(sources)
-        taken = sources[self.source] if self.source < len(sources) else None
+        taken = sources[self._source] if self._source < len(sources) else None
         if taken is None or taken.end is None:
             return admitted
         rows, end, latest = admitted.size, parse_offsets(taken.end), parse_offsets(taken.latest)
