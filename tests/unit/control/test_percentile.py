@@ -189,7 +189,7 @@ def test_only_a_percentile_has_a_margin_to_learn() -> None:
     [
         contract.stays_in_bounds,
         contract.repeats_itself,
-        contract.copies_are_independent,
+        contract.goes_back_to_a_snapshot,
         contract.every_reason_is_one_line_of_text,
         contract.every_reason_starts_with_what_was_decided,
         contract.survives_absurd_values,
