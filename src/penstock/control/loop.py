@@ -147,6 +147,8 @@ class Loop:
         if sample.confirmed:
             self._faults.worked("sampler", "monitor")
             self._tell_counts(self._faults.end_batch())
+            if sample.batch_id % _KEPT_EVERY_BATCHES == 0:
+                self._keep_learned()
         return decision
 
     def changed(self, change: Change) -> None:
@@ -196,8 +198,6 @@ class Loop:
             self._decision_before = self.decision
             if not self._stale:
                 self._before = None
-            if sample.batch_id % _KEPT_EVERY_BATCHES == 0:
-                self._keep_learned()
         if sample.confirmed:
             self._tell("objective", self._out_of_reach.see(sample))
         taught = sample.usable and self.slo.measure(sample) is not None
