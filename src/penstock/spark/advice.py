@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from penstock.sample import BatchSample
-from penstock.spark.observe.report import BatchProgress
+from penstock.spark.observe.report import BatchReport
 
 IDLE_BATCHES = 5
 _FUTURE_S = 60.0
@@ -58,20 +58,20 @@ def idle_interval(interval_s: float, recent: Sequence[BatchSample]) -> Advice | 
     )
 
 
-def many_partitions(batch: BatchProgress, cores: int) -> Advice | None:
+def many_partitions(batch: BatchReport, cores: int) -> Advice | None:
     """The state is cut into far more partitions than there are cores, and a batch has few rows for each."""
-    partitions = batch.state_partitions or 0
-    if partitions < _MANY_PARTITIONS * cores or not 0 < batch.items < _FEW_ROWS * partitions:
+    partitions, items = batch.state_partitions or 0, batch.items or 0
+    if partitions < _MANY_PARTITIONS * cores or not 0 < items < _FEW_ROWS * partitions:
         return None
     return Advice(
         "many-partitions",
-        f"the state of this query is cut into {partitions} partitions on {cores} cores, and a batch of {batch.items:,} "
+        f"the state of this query is cut into {partitions} partitions on {cores} cores, and a batch of {items:,} "
         "rows pays for all of them; set spark.sql.shuffle.partitions to a small multiple of the cores and start with a "
         "new checkpoint, since the old one keeps the number",
     )
 
 
-def future_timestamps(batch: BatchProgress) -> Advice | None:
+def future_timestamps(batch: BatchReport) -> Advice | None:
     """Event times later than the batch itself."""
     if batch.newest_s is None or batch.newest_s <= batch.started_s + _FUTURE_S:
         return None

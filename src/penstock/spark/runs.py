@@ -23,7 +23,7 @@ from penstock.spark.gates import Retention, SourceGate
 from penstock.spark.jvm.bridge import LiveQuery
 from penstock.spark.observe.lane import Event
 from penstock.spark.observe.monitor import Monitor
-from penstock.spark.observe.report import BatchProgress, parse_job_end, parse_progress
+from penstock.spark.observe.report import BatchReport, parse_job_end, parse_progress
 from penstock.spark.observe.sampler import Sampler
 from penstock.spark.plans.carrier import Carrier
 from penstock.telemetry.sink import Sink
@@ -152,7 +152,7 @@ class Runs:
     def _take(self, event: Event, began_s: float) -> None:
         kind, sample = event["kind"], None
         if kind == "job":
-            sample = self._sampler.job_ended(parse_job_end(event))
+            sample = self._sampler.sample(parse_job_end(event))
             if event.get("superseded"):
                 # A later report of the same batch waits already, and decides.
                 self._untold_s += time.perf_counter() - began_s
@@ -161,7 +161,7 @@ class Runs:
         elif kind == "progress":
             counted = event.get("files") or (), event.get("rows") or ()
             progress = parse_progress(event["progress"], *counted)
-            sample = self._sampler.progressed(progress)
+            sample = self._sampler.sample(progress)
             self._observe(sample, began_s)
             self.carrier.progressed(progress)
             if sample is not None:
@@ -202,7 +202,7 @@ class Runs:
         # A record is written before its own work ends; the rest is told with the next one, so that the sum is right.
         self._untold_s += time.perf_counter() - began_s - told_s
 
-    def _advise_on(self, progress: BatchProgress, sample: BatchSample) -> None:
+    def _advise_on(self, progress: BatchReport, sample: BatchSample) -> None:
         self._recent.append(sample)
         self._advise(advice.idle_interval(self.live.interval_s, self._recent))
         self._advise(advice.many_partitions(progress, self.live.cores))

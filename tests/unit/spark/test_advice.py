@@ -8,9 +8,9 @@ import pytest
 
 from penstock.sample import BatchSample
 from penstock.spark import advice
-from penstock.spark.observe.report import BatchProgress
+from penstock.spark.observe.report import BatchReport
 
-BATCH = BatchProgress("q", "r", 3, 1000.0, 0.2, items=100, planned=True, executed=True)
+BATCH = BatchReport("q", 3, 1000.0, 0.2, confirmed=True, items=100)
 
 
 def samples(*backlogs: float | None, processing_s: float = 0.2) -> list[BatchSample]:

@@ -12,7 +12,7 @@ import pytest
 from penstock.errors import BadInputError, PenstockError, UnsupportedError
 from penstock.journal import Journal, read
 from penstock.plan import NO_PLAN, Plan
-from penstock.spark.observe.report import BatchProgress
+from penstock.spark.observe.report import BatchReport
 from penstock.spark.plans.carrier import Carrier
 from penstock.spark.plans.echo import MOST_ECHOES, Echoed, _Merge
 from penstock.spark.plans.in_force import as_carried, carried, plan_in_force
@@ -45,8 +45,8 @@ class Old(Query):
         raise UnsupportedError("Spark 9.9 keeps the session of a query elsewhere")
 
 
-def progress(batch_id: int, executed: bool = True) -> BatchProgress:
-    return BatchProgress("q", "r", batch_id, 0.0, 1.0, 10, planned=True, executed=executed)
+def progress(batch_id: int, executed: bool = True) -> BatchReport:
+    return BatchReport("q", batch_id, 0.0, 1.0, confirmed=True, items=10, executed=executed)
 
 
 def echoed(batch_id: int, *versions: int) -> Echoed:

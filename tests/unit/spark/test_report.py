@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from penstock.spark.observe.report import BatchProgress, SourceRange, parse_job_end, parse_progress
+from penstock.spark.observe.report import BatchReport, SourceRange, parse_job_end, parse_progress
 
 CAPTURED = sorted((Path(__file__).parent / "data").glob("progress-*.json"))
 
 
-def captured(path: Path, kind: str) -> BatchProgress:
+def captured(path: Path, kind: str) -> BatchReport:
     return parse_progress(json.dumps(json.loads(path.read_text())[kind]))
 
 
@@ -26,14 +26,13 @@ def test_an_ordinary_batch_is_planned_and_executed(path: Path):
     assert [(json.loads(s.start or ""), json.loads(s.end or "")) for s in progress.sources] == [
         ({"logOffset": 1}, {"logOffset": 2})
     ]
-    assert progress.query_id != progress.run_id
 
 
 @pytest.mark.parametrize("path", CAPTURED, ids=lambda path: path.stem)
 def test_the_phases_of_a_batch_add_up_to_its_trigger(path: Path):
     progress = captured(path, "normal")
-    assert progress.trigger_execution_s > 0
-    assert sum(progress.durations_s.values()) == pytest.approx(progress.trigger_execution_s)
+    assert progress.took_s > 0
+    assert sum(progress.durations_s.values()) == pytest.approx(progress.took_s)
     assert set(progress.durations_s) == {"planning", "wal", "processing", "commit", "other"}
     assert progress.durations_s["processing"] > 0
 
@@ -58,7 +57,7 @@ def test_the_timestamp_is_read_as_utc():
 def test_what_is_missing_is_unknown_and_never_a_zero_latency():
     bare = {"id": "q", "runId": "r", "batchId": 0, "timestamp": "2026-01-31T10:00:00.250Z", "durationMs": {}}
     progress = parse_progress(json.dumps(bare))
-    assert math.isnan(progress.trigger_execution_s)
+    assert math.isnan(progress.took_s)
     assert (progress.items, progress.sources, progress.executed) == (0, (), False)
 
 
@@ -95,17 +94,17 @@ def test_a_job_event_of_the_probe_is_read_in_seconds():
         "sources": [{"start": None, "end": '{"logOffset":4}', "files": 3, "backlog": None}],
     }
     job = parse_job_end(event)
-    assert (job.batch_id, job.started_s, job.ended_s, job.trigger_s) == (4, 1.5, 2.0, 1.25)
-    assert (job.succeeded, job.planned) == (True, False)
+    assert (job.batch_id, job.started_s, job.took_s) == (4, 1.25, 0.75)
+    assert (job.confirmed, job.executed, job.failed, job.planned) == (False, True, False, False)
     assert job.sources == (SourceRange(None, '{"logOffset":4}', 3, None, at_s=1.25),)
 
 
-def test_a_job_event_without_a_snapshot_has_no_sources():
+def test_a_job_event_without_a_snapshot_is_of_no_batch_that_can_be_told():
     job = parse_job_end({"query": "q", "batch": 4, "start_ms": 1, "end_ms": 2, "ok": False})
-    assert (job.trigger_s, job.sources, job.succeeded) == (None, (), False)
+    assert (job.sources, job.executed, job.failed) == ((), False, True)
 
 
-def with_event_time(**times: str) -> BatchProgress:
+def with_event_time(**times: str) -> BatchReport:
     event = {"id": "q", "runId": "r", "batchId": 0, "timestamp": "2026-01-31T10:00:00.250Z", "eventTime": times}
     return parse_progress(json.dumps(event))
 

@@ -39,35 +39,24 @@ class SourceRange:
 
 
 @dataclass(frozen=True, slots=True)
-class JobEnd:
-    """The end of one Spark job of a batch. `planned` is false for a batch that a former run had planned.
+class BatchReport:
+    """What Spark tells of a batch: at the end of each of its jobs so far, and `confirmed` by the progress event.
 
-    `oldest_s` is the oldest event time that the query's watermark has seen in this batch so far.
+    `took_s` is the time since the trigger began. `executed` is false where no batch was run, or where the report cannot
+    tell which; `planned` is false for a batch that a former run had planned. `items` are known once it is confirmed.
+    `oldest_s` and `newest_s` are event times, where the query has a watermark: the oldest that it has seen in this
+    batch so far.
     """
 
     query_id: str
     batch_id: int
     started_s: float
-    ended_s: float
-    succeeded: bool
-    trigger_s: float | None = None
+    took_s: float
+    confirmed: bool = False
+    executed: bool = True
     planned: bool = True
-    sources: tuple[SourceRange, ...] = ()
-    oldest_s: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class BatchProgress:
-    """One progress event of a query; `oldest_s` and `newest_s` are event times, where it has a watermark."""
-
-    query_id: str
-    run_id: str
-    batch_id: int
-    started_s: float
-    trigger_execution_s: float
-    items: int
-    planned: bool
-    executed: bool
+    failed: bool = False
+    items: int | None = None
     sources: tuple[SourceRange, ...] = ()
     durations_s: Mapping[str, float] = field(default_factory=dict)
     oldest_s: float | None = None
@@ -75,33 +64,35 @@ class BatchProgress:
     state_partitions: int | None = None
 
 
-def parse_job_end(event: Mapping[str, Any]) -> JobEnd:
-    """The probe's job event."""
-    return JobEnd(
+def parse_job_end(event: Mapping[str, Any]) -> BatchReport:
+    """The probe's job event; one without the trigger's time or without sources is of no batch that can be told."""
+    trigger_s = event["trigger_ms"] / 1e3 if "trigger_ms" in event else math.nan
+    sources = tuple(
+        SourceRange(
+            s.get("start"),
+            s.get("end"),
+            s.get("files"),
+            s.get("backlog"),
+            s.get("bytes"),
+            latest=s.get("latest"),
+            at_s=trigger_s,
+        )
+        for s in event.get("sources", ())
+    )
+    return BatchReport(
         query_id=event["query"],
         batch_id=int(event["batch"]),
-        started_s=event["start_ms"] / 1e3,
-        ended_s=event["end_ms"] / 1e3,
-        succeeded=bool(event["ok"]),
-        trigger_s=event["trigger_ms"] / 1e3 if "trigger_ms" in event else None,
+        started_s=trigger_s,
+        took_s=event["end_ms"] / 1e3 - trigger_s,
+        executed=bool(sources) and not math.isnan(trigger_s),
         planned=bool(event.get("planned", True)),
+        failed=not event["ok"],
+        sources=sources,
         oldest_s=event["oldest_ms"] / 1e3 if event.get("oldest_ms") is not None else None,
-        sources=tuple(
-            SourceRange(
-                s.get("start"),
-                s.get("end"),
-                s.get("files"),
-                s.get("backlog"),
-                s.get("bytes"),
-                latest=s.get("latest"),
-                at_s=event["trigger_ms"] / 1e3 if "trigger_ms" in event else None,
-            )
-            for s in event.get("sources", ())
-        ),
     )
 
 
-def parse_progress(text: str, files: Sequence[int | None] = (), rows: Sequence[int | None] = ()) -> BatchProgress:
+def parse_progress(text: str, files: Sequence[int | None] = (), rows: Sequence[int | None] = ()) -> BatchReport:
     """A `StreamingQueryProgress` as JSON, of any Spark from 4.0 on.
 
     `files` and `rows` are what the probe counted of each source. Spark's own rows are those that were scanned, which in
@@ -111,7 +102,7 @@ def parse_progress(text: str, files: Sequence[int | None] = (), rows: Sequence[i
     ...     "numInputRows": 500, "sources": [{"startOffset": {"index": 0}, "endOffset": {"index": 500},
     ...     "numInputRows": 500}], "durationMs": {"addBatch": 70, "latestOffset": 5, "queryPlanning": 5,
     ...     "triggerExecution": 100, "walCommit": 12, "commitOffsets": 8}}''')
-    >>> progress.batch_id, progress.trigger_execution_s, progress.items, progress.planned
+    >>> progress.batch_id, progress.took_s, progress.items, progress.planned
     (3, 0.1, 500, True)
     >>> progress.durations_s
     {'planning': 0.01, 'wal': 0.012, 'processing': 0.07, 'commit': 0.008, 'other': 0.0}
@@ -131,12 +122,12 @@ def parse_progress(text: str, files: Sequence[int | None] = (), rows: Sequence[i
         )
         for s, taken, counted in zip_longest(sources, files[: len(sources)], rows[: len(sources)])
     )
-    return BatchProgress(
+    return BatchReport(
         query_id=event["id"],
-        run_id=event["runId"],
         batch_id=int(event["batchId"]),
         started_s=_timestamp_s(event["timestamp"]),
-        trigger_execution_s=durations_ms.get("triggerExecution", event.get("batchDuration", math.nan)) / 1e3,
+        took_s=durations_ms.get("triggerExecution", event.get("batchDuration", math.nan)) / 1e3,
+        confirmed=True,
         items=int(sum(r.rows or 0 for r in ranges) if ranges or total is None else total),
         planned="latestOffset" in durations_ms or "getOffset" in durations_ms,
         executed="addBatch" in durations_ms,

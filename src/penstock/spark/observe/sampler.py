@@ -1,4 +1,4 @@
-"""From events to samples: an estimate at the end of a batch's job, the confirmed truth from its progress event."""
+"""From reports to samples: an estimate at the end of a batch's job, the confirmed truth from its progress event."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Protocol
 
 from penstock.clock import Clock, SystemClock
 from penstock.sample import BatchSample, Status
-from penstock.spark.observe.report import BatchProgress, JobEnd, SourceRange
+from penstock.spark.observe.report import BatchReport, SourceRange
 
 _REMEMBERED_BATCHES = 64
 _TAIL_WEIGHT = 0.3
@@ -43,7 +43,8 @@ class Meter(Protocol):
 class _Batch:
     admitted: Admitted
     planned: bool
-    last_job_end_s: float
+    # From the start of the trigger to the end of the last job; 0 before one has ended.
+    jobs_s: float = 0.0
     stepped: bool = False
     oldest_s: float | None = None
 
@@ -70,109 +71,75 @@ class Sampler:
     _seen: int = 0
     _clock_offset_s: float | None = None
 
-    def job_ended(self, job: JobEnd) -> BatchSample | None:
-        """An estimate of the batch as it stands, or None where the event cannot tell."""
+    def sample(self, report: BatchReport) -> BatchSample | None:
+        """The batch as far as it is known, or None where no batch was run or the report cannot tell which."""
         stepped = self._clock_stepped()
-        if job.trigger_s is None or not job.sources:
+        if not report.executed:
             return None
-        batch = self._batches.get(job.batch_id)
-        if batch is None:
-            batch = _Batch(self.meter.admitted(job.sources), job.planned, job.ended_s)
-            self._remember(job.batch_id, batch)
-        batch.last_job_end_s = max(batch.last_job_end_s, job.ended_s)
+        batch = self._batches.get(report.batch_id)
+        if batch is None or (report.confirmed and math.isnan(batch.admitted.size)):
+            batch = _Batch(self.meter.admitted(report.sources), report.planned)
+            self._remember(report.batch_id, batch)
+        batch.see_oldest(report.oldest_s)
+        batch.planned &= report.planned
         batch.stepped |= stepped
-        batch.see_oldest(job.oldest_s)
-        rows = batch.admitted.rows
-        items = batch.admitted.size * self._items_per_unit if rows is None else rows
-        return self._sample(
-            job.batch_id,
-            batch,
-            processing_s=job.ended_s - job.trigger_s + self._tail_s,
-            items=round(items) if math.isfinite(items) else 0,
-            started_s=job.trigger_s,
-            failed=not job.succeeded,
-        )
-
-    def progressed(self, progress: BatchProgress) -> BatchSample | None:
-        """The batch as Spark reports it, or None for a trigger that ran no batch."""
-        stepped = self._clock_stepped()
-        if not progress.executed:
-            return None
-        batch = self._batches.get(progress.batch_id)
-        if batch is None or math.isnan(batch.admitted.size):
-            batch = _Batch(self.meter.admitted(progress.sources), progress.planned, math.nan)
-            self._remember(progress.batch_id, batch)
-        batch.see_oldest(progress.oldest_s)
-        batch.planned &= progress.planned
-        batch.stepped |= stepped
-        rows = batch.admitted.rows
-        sample = self._sample(
-            progress.batch_id,
-            batch,
-            processing_s=progress.trigger_execution_s,
-            # Spark counts a row as often as the query scans it, a self-join twice; what was admitted is one row. But
-            # not every offset of Kafka is a row: some were compacted away, some mark transactions.
-            items=progress.items if rows is None or math.isnan(rows) else min(round(rows), progress.items),
-            started_s=progress.started_s,
-            confirmed=True,
-            durations_s=progress.durations_s,
-        )
+        sample = self._of(report, batch)
+        if not report.confirmed:
+            batch.jobs_s = max(batch.jobs_s, report.took_s)
+            return sample
         if sample.status is not Status.EMPTY:
             self._seen += 1
         if sample.status is Status.OK:
             self._learn(batch, sample)
         return sample
 
-    def _sample(
-        self,
-        batch_id: int,
-        batch: _Batch,
-        *,
-        processing_s: float,
-        items: int,
-        started_s: float,
-        confirmed: bool = False,
-        failed: bool = False,
-        durations_s: object = None,
-    ) -> BatchSample:
-        admitted, wait_s = batch.admitted, batch.admitted.wait_s
+    def _of(self, report: BatchReport, batch: _Batch) -> BatchSample:
+        admitted, wait_s, items = batch.admitted, batch.admitted.wait_s, self._items(report, batch.admitted)
         if wait_s is None and batch.oldest_s is not None:
             # A time in the future has not waited.
-            wait_s = max(started_s - batch.oldest_s, 0.0)
-        if failed:
+            wait_s = max(report.started_s - batch.oldest_s, 0.0)
+        if report.failed:
             status = Status.FAILED
         elif not batch.planned:
             status = Status.REPLAYED
         elif batch.stepped:
             status = Status.CLOCK_STEP
-        elif (confirmed and items == 0) or admitted.size == 0:
+        elif (report.confirmed and items == 0) or admitted.size == 0:
             status = Status.EMPTY
         elif self._seen < self.warm_up:
             status = Status.WARM_UP
         else:
             status = Status.OK
         return BatchSample(
-            batch_id=batch_id,
+            batch_id=report.batch_id,
             size=admitted.size,
             items=items,
-            processing_s=processing_s,
+            processing_s=report.took_s if report.confirmed else report.took_s + self._tail_s,
             wait_s=wait_s,
             status=status,
-            confirmed=confirmed,
-            started_s=started_s,
+            confirmed=report.confirmed,
+            started_s=report.started_s,
             backlog=admitted.backlog,
             load=admitted.load,
             part=admitted.part,
-            durations_s=dict(durations_s) if isinstance(durations_s, dict) else {},
+            durations_s=dict(report.durations_s),
         )
+
+    def _items(self, report: BatchReport, admitted: Admitted) -> int:
+        rows = admitted.rows
+        if report.items is None:
+            usual = admitted.size * self._items_per_unit if rows is None else rows
+            return round(usual) if math.isfinite(usual) else 0
+        # Spark counts a row as often as the query scans it, a self-join twice; what was admitted is one row. But not
+        # every offset of Kafka is a row: some were compacted away, some mark transactions.
+        return report.items if rows is None or math.isnan(rows) else min(round(rows), report.items)
 
     def _learn(self, batch: _Batch, sample: BatchSample) -> None:
         if sample.size > 0 and math.isfinite(sample.size):
             self._items_per_unit = sample.items / sample.size
-        if sample.started_s is not None and math.isfinite(batch.last_job_end_s):
-            tail_s = sample.started_s + sample.processing_s - batch.last_job_end_s
-            if 0 <= tail_s < sample.processing_s:
-                self._tail_s += _TAIL_WEIGHT * (tail_s - self._tail_s)
+        tail_s = sample.processing_s - batch.jobs_s
+        if batch.jobs_s > 0 and 0 <= tail_s < sample.processing_s:
+            self._tail_s += _TAIL_WEIGHT * (tail_s - self._tail_s)
 
     def _remember(self, batch_id: int, batch: _Batch) -> None:
         self._batches[batch_id] = batch

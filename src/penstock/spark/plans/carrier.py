@@ -16,7 +16,7 @@ from pyspark.sql import SparkSession
 from penstock.errors import UnsupportedError
 from penstock.plan import NO_PLAN, BatchEcho, Plan
 from penstock.spark.jvm.bridge import LiveQuery
-from penstock.spark.observe.report import BatchProgress
+from penstock.spark.observe.report import BatchReport
 from penstock.spark.plans.echo import Echo, Echoes
 from penstock.spark.plans.in_force import SETTING, as_carried, carried
 from penstock.spark.plans.kept import kept_beside, load_plan, save_plan
@@ -94,7 +94,7 @@ class Carrier:
             self._in_force(self._live.carry_plan(plan.to_text()), reason)
             return plan
 
-    def progressed(self, progress: BatchProgress) -> list[BatchEcho]:
+    def progressed(self, progress: BatchReport) -> list[BatchEcho]:
         """A batch is over: what its workers echoed, one record a batch."""
         if not progress.executed:
             return []
