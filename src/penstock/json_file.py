@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 from collections.abc import Mapping
@@ -18,9 +19,13 @@ def write_json(path: str | Path, fields: Mapping[str, Any], indent: int | None =
     (None, None, {'size': 500})
     """
     # Plain calls: some of these are written for every batch, and pathlib costs as much as the disk.
-    fresh = f"{path}.{os.getpid()}.tmp"
+    fresh, text = f"{path}.{os.getpid()}.tmp", json.dumps(fields, indent=indent, ensure_ascii=False).encode() + b"\n"
     with open(fresh, "wb", buffering=0) as file:
-        file.write(json.dumps(fields, indent=indent, ensure_ascii=False).encode() + b"\n")
+        written = file.write(text)
+    if written != len(text):
+        # A disk that is nearly full takes a part, without an error.
+        os.unlink(fresh)
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
     os.replace(fresh, path)
 
 

@@ -7,7 +7,7 @@ import logging
 from collections.abc import Mapping
 from pathlib import Path
 
-from penstock.control.memory import Snapshot, from_json, restore_to, snapshot_of, to_json
+from penstock.control.memory import Snapshot, fits, from_json, restore_to, snapshot_of, to_json
 from penstock.control.protocol import Controller
 from penstock.distribution import penstock_version
 from penstock.json_file import read_json, write_json
@@ -52,7 +52,10 @@ class Learned:
             return False
         before = snapshot_of(controller)
         try:
-            restore_to(controller, json.loads(kept["learned"], object_hook=from_json))
+            snapshot = json.loads(kept["learned"], object_hook=from_json)
+            if not fits(snapshot, before):
+                raise ValueError("the controller has other attributes by now")
+            restore_to(controller, snapshot)
         except Exception as error:
             log.debug("penstock: what was learned does not fit: %r", error)
             restore_to(controller, before)

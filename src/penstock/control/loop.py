@@ -151,10 +151,13 @@ class Loop:
                 self._keep_learned()
         return decision
 
-    def changed(self, change: Change) -> None:
-        """A slower loop has changed how batches run: the controller forgets what no longer holds. Never raises."""
+    def changed(self, change: Change, first_batch: int | None = None) -> None:
+        """A slower loop has changed how batches run: the controller forgets what no longer holds. Never raises.
+
+        `first_batch` is the first that runs in the new way, where that is known; those before it teach nothing.
+        """
         self.journal.event("changed", what=change.what, now=change.now, why=change.reason)
-        self._changed_id = self._last_batch_id
+        self._changed_id = self._last_batch_id if first_batch is None else max(first_batch - 1, self._last_batch_id)
 
         def forget() -> None:
             if self._stale and self._before is not None:
@@ -178,18 +181,15 @@ class Loop:
         """Give the query back to the user's own limit, or leave the last one in force for whoever takes over."""
         self._tell_news()
         self._tell_counts(self._faults.end())
-        self._keep_learned()
         if restore:
             self._restore()
+        self._keep_learned()
         self.journal.event("detached", why=why)
 
     def _learn(self, sample: BatchSample) -> Decision | None:
         """Have the controller learn from a batch, or from better knowledge of the last one, and admit as it decides."""
         refined = sample.batch_id == self._last_batch_id
         if refined:
-            if sample.batch_id == self._changed_id:
-                # It was run in the old way, and what it taught is forgotten.
-                return None
             self._news = None
             self._stale = True
         else:
@@ -200,11 +200,14 @@ class Loop:
                 self._before = None
         if sample.confirmed:
             self._tell("objective", self._out_of_reach.see(sample))
-        taught = sample.usable and self.slo.measure(sample) is not None
+        old = sample.batch_id <= self._changed_id
+        taught = sample.usable and self.slo.measure(sample) is not None and not old
         decision = self._decide(sample) if taught else None
         if decision is None:
             # Where an estimate looked usable and was not, what was decided on it is taken back too.
-            self._stay(sample, self.decision if taught else self._decision_before)
+            self._stay(sample, self.decision if taught or old else self._decision_before)
+            if old:
+                return None
             self._see_nothing(sample, f"last: {self._faults.last if taught else sample.status}")
             return None
         self._blind, self._lifted = 0, False

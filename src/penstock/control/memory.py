@@ -6,6 +6,7 @@ batch is observed more than once (`penstock.control.loop`), and it is kept besid
 
 from __future__ import annotations
 
+import copy
 import importlib
 from array import array
 from collections import deque
@@ -39,7 +40,8 @@ class Remembers:
 
     def snapshot(self) -> Snapshot:
         """All that was learned so far. Nothing that the controller does later changes it."""
-        return {name: _stored(value) for name, value in _attributes(self).items()}
+        package = _package(type(self))
+        return {name: _stored(value, package) for name, value in _attributes(self).items()}
 
     def restore(self, snapshot: Snapshot) -> None:
         """Go back to what was learned when the snapshot was taken; ValueError where it is of another class."""
@@ -67,7 +69,7 @@ def to_json(value: object) -> object:
         return {"array": value.typecode, "of": value.tolist()}
     if isinstance(value, Slo):
         return {"slo": str(value)}
-    raise TypeError(f"{type(value).__name__} is no part of a snapshot")
+    raise TypeError(f"{value!r} cannot be kept in a file: give the controller snapshot() and restore()")
 
 
 def from_json(fields: dict[str, Any]) -> object:
@@ -75,6 +77,24 @@ def from_json(fields: dict[str, Any]) -> object:
     if fields.keys() == {"array", "of"}:
         return array(fields["array"], fields["of"])
     return Slo.parse(fields["slo"]) if fields.keys() == {"slo"} else fields
+
+
+def fits(kept: Snapshot, now: Snapshot) -> bool:
+    """Whether two snapshots have the same attributes, also those of the parts that both have.
+
+    >>> part = {"class": "penstock.model.past:Past", "has": {"window": 5}}
+    >>> fits({"past": part}, {"past": part}), fits({"past": part}, {"past": {**part, "has": {"size": 5}}})
+    (True, False)
+    """
+    return kept.keys() == now.keys() and all(
+        fits(value["has"], now[name]["has"])
+        for name, value in kept.items()
+        if _class_of(value) is not None and _class_of(value) == _class_of(now[name])
+    )
+
+
+def _class_of(stored: Any) -> str | None:
+    return stored.get("class") if isinstance(stored, dict) else None
 
 
 def _attributes(part: object) -> dict[str, Any]:
@@ -87,32 +107,38 @@ def _attributes(part: object) -> dict[str, Any]:
     return found
 
 
-def _stored(value: Any) -> Any:
+def _package(cls: type) -> str:
+    return cls.__module__.partition(".")[0]
+
+
+def _stored(value: Any, package: str) -> Any:
     kind = type(value)
     if kind in _PLAIN:
         return value
     if kind is array:
         return value[:]
     if kind is list:
-        return [_stored(each) for each in value]
+        return [_stored(each, package) for each in value]
     if kind is tuple:
-        return {"tuple": [_stored(each) for each in value]}
+        return {"tuple": [_stored(each, package) for each in value]}
     if kind is dict:
-        return {"dict": [[_stored(key), _stored(each)] for key, each in value.items()]}
+        return {"dict": [[_stored(key, package), _stored(each, package)] for key, each in value.items()]}
     if kind is deque:
-        return {"deque": [_stored(each) for each in value], "most": value.maxlen}
+        return {"deque": [_stored(each, package) for each in value], "most": value.maxlen}
     if isinstance(value, np.generic):
         return value.item()
     if isinstance(value, np.ndarray):
         return {"numpy": value.tolist(), "dtype": str(value.dtype)}
+    if _package(kind) not in ("penstock", package) or isinstance(value, dict | list | set):
+        # Good for going back, not for a file.
+        return {"copy": copy.deepcopy(value)}
     name = _name(kind)
     if isinstance(value, Enum):
         return {"enum": name, "is": value.name}
     if isinstance(value, tuple):
-        return {"named": name, "of": [_stored(each) for each in value]}
-    if callable(value):
-        raise TypeError(f"{value!r} cannot be kept in a snapshot: give the controller snapshot() and restore()")
-    return {"class": name, "has": {key: _stored(each) for key, each in _attributes(value).items()}}
+        return {"named": name, "of": [_stored(each, package) for each in value]}
+    inside = _package(kind)
+    return {"class": name, "has": {key: _stored(each, inside) for key, each in _attributes(value).items()}}
 
 
 def _name(cls: type) -> str:
@@ -120,7 +146,7 @@ def _name(cls: type) -> str:
 
 
 def _set(part: object, snapshot: Snapshot) -> None:
-    now, package = _attributes(part), type(part).__module__.partition(".")[0]
+    now, package = _attributes(part), _package(type(part))
     for name in now.keys() - snapshot.keys():
         object.__delattr__(part, name)
     for name, stored in snapshot.items():
@@ -151,6 +177,7 @@ _ALIVE: Mapping[str, Callable[[Any, str], Any]] = {
         _alive(key, None, package): _alive(each, None, package) for key, each in stored["dict"]
     },
     "deque": lambda stored, package: deque((_alive(each, None, package) for each in stored["deque"]), stored["most"]),
+    "copy": lambda stored, package: copy.deepcopy(stored["copy"]),
     "numpy": lambda stored, package: np.array(stored["numpy"], dtype=stored["dtype"]),
     "enum": lambda stored, package: _found(stored["enum"], package)[stored["is"]],
     "named": lambda stored, package: _found(stored["named"], package)(

@@ -111,13 +111,17 @@ def attach(
             # The journal is newer than what was learned, and who gives a size wants it.
             chosen.size = size
         guard = LagGuard(lag_s, to_count("max_size", settings.get("max_size", LARGEST)))
-        book = terms.open(live, gate)
+        carrier, book = Carrier(path), terms.open(live, gate)
         loop = Loop(
             terms.slo, chosen, gate, book, observe_only=observe, patience=patience, guard=guard, keep=learned.keep
         )
         sampler = terms.sampler(gate, already=len(query.recentProgress))
-        runs = Runs(query, live, monitor, loop, gate, sampler, Carrier(path), terms.again)
-        runs.begin()
+        runs = Runs(query, live, monitor, loop, gate, sampler, carrier, terms.again)
+        try:
+            runs.begin()
+        except BaseException:
+            book.close()
+            raise
     return Handle(runs, path)
 
 

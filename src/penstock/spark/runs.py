@@ -13,7 +13,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from penstock.control.loop import Loop
 from penstock.control.protocol import Change
-from penstock.errors import PenstockError, UnsupportedError
+from penstock.errors import UnsupportedError
 from penstock.plan import Plan
 from penstock.sample import BatchSample
 from penstock.spark import advice
@@ -89,19 +89,21 @@ class Runs:
             self._over.wait(_LAST_EVENTS_S)
         self._end("detached by the user", for_good=True)
 
-    def changed(self, change: Change) -> None:
-        """A slower loop has changed how batches run."""
+    def changed(self, change: Change, first_batch: int | None = None) -> None:
+        """A slower loop has changed how batches run, from this one on where that is known."""
         with self._lock:
-            self.loop.changed(change)
+            self.loop.changed(change, first_batch)
 
     def set_plan(self, parts: Mapping[str, Any], reason: str) -> Plan:
         """Put parts of the plan in force, and let the controller forget what they made untrue."""
         if self._over_for_good:
             # Another handle may count the versions on by now.
             raise UnsupportedError("this handle is detached; call set_plan on what attach() has returned since")
+        before = self.carrier.plan.parts
         plan = self.carrier.set(parts, reason)
         for name in parts:
-            self.changed(Change(name, f"version {plan.version}", reason))
+            if plan.parts.get(name) != before.get(name):
+                self.changed(Change(name, f"version {plan.version}", reason), self.carrier.first)
         return plan
 
     def on_event(self, event: Event) -> None:
@@ -127,7 +129,7 @@ class Runs:
                 live = self._monitor.live(query)
                 gate, sampler, journal = self._again(live)
                 self.carrier.follow(live, journal)
-            except PenstockError as error:
+            except Exception as error:
                 log.warning("penstock: a later run of %s is left alone: %s", self.live.name or self.live.id, error)
                 self._end(str(error), for_good=True)
                 return

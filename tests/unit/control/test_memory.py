@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections import deque
+import random
+from collections import Counter, deque
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ import pytest
 from penstock.control.faf import Faf
 from penstock.control.learned import Learned
 from penstock.control.loop import Loop
-from penstock.control.memory import Remembers, restore_to, snapshot_of
+from penstock.control.memory import Remembers, restore_to, snapshot_of, to_json
 from penstock.control.protocol import Change
 from penstock.control.registry import create
 from penstock.control.wrappers import Bounded
@@ -78,11 +79,29 @@ def test_a_file_cannot_name_a_class_of_another_package() -> None:
         controller.restore(stored)
 
 
-def test_what_cannot_be_kept_is_said_with_the_remedy() -> None:
-    controller = Faf(SLO, 100.0)
-    controller.callback = print  # type: ignore[attr-defined]
+def test_state_of_other_packages_goes_back_too_but_into_no_file(tmp_path: Path) -> None:
+    controller: Any = Faf(SLO, 100.0)
+    controller.dice, controller.seen, controller.counts = random.Random(1), {1}, Counter("a")
+    before = snapshot_of(controller)
+    first = controller.dice.random()
+    controller.seen.add(2)
+    controller.counts["b"] += 1
+    restore_to(controller, before)
+    assert (controller.dice.random(), controller.seen, controller.counts) == (first, {1}, Counter("a"))
     with pytest.raises(TypeError, match=r"give the controller snapshot\(\) and restore\(\)"):
-        controller.snapshot()
+        json.dumps(before, default=to_json)
+    learned = Learned(tmp_path / "journal.jsonl", {})
+    learned.keep(before)
+    assert not learned.path.exists()
+
+
+def test_a_controller_that_has_got_another_attribute_since_begins_anew(tmp_path: Path) -> None:
+    learned = Learned(tmp_path / "journal.jsonl", {})
+    learned.keep(taught(create("pmbaf", SLO, 100.0)).snapshot())
+    fresh: Any = create("pmbaf", SLO, 100.0)
+    fresh.gain = 2.0
+    assert not learned.recall(fresh)
+    assert (fresh.gain, fresh.size) == (2.0, 100.0)
 
 
 def test_a_controller_of_another_kind_is_no_part_of_the_contract_but_works() -> None:
@@ -153,13 +172,29 @@ def test_a_change_is_journaled_and_the_batch_that_was_run_in_the_old_way_teaches
             BatchSample(batch_id, loop.size, round(loop.size), 0.2 + 0.004 * loop.size, confirmed=batch_id < 19)
         )
     size = loop.size
-    loop.changed(Change("composition", "a | b*2", "a test"))
-    # Better knowledge of the last batch comes after the change.
-    assert loop.observe(BatchSample(19, size, round(size), 9.0)) is None
-    for batch_id in range(20, 26):
+    loop.changed(Change("composition", "a | b*2", "a test"), first_batch=21)
+    # Better knowledge of the last batch comes after the change, and one was on its way.
+    for batch_id in (19, 20):
+        assert loop.observe(BatchSample(batch_id, size, round(size), 9.0)) is None
+        assert loop.size == size
+    for batch_id in range(21, 27):
         loop.observe(BatchSample(batch_id, loop.size, round(loop.size), 0.2 + 0.001 * loop.size))
     assert loop.size == pytest.approx(800, rel=0.1)
     events = [event for event in read(tmp_path / "journal.jsonl").events if event.name == "changed"]
     assert [(event.details["what"], event.details["now"], event.details["why"]) for event in events] == [
         ("composition", "a | b*2", "a test")
     ]
+
+
+def test_the_users_limit_is_back_before_anything_is_written(tmp_path: Path) -> None:
+    gate = FakeGate()
+    kept: list[bool] = []
+    loop = Loop(
+        SLO,
+        Faf(SLO, 100.0),
+        gate,
+        Journal.open(tmp_path / "journal.jsonl", {}),
+        keep=lambda snapshot: kept.append(gate.restored),
+    )
+    loop.stop("the test is over")
+    assert kept == [True]

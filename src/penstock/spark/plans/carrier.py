@@ -46,6 +46,7 @@ class Carrier:
         self._unsupported: UnsupportedError | None = None
         # The first batch of each version that was put in force, the newest last.
         self._firsts: deque[tuple[int, int]] = deque(maxlen=_REMEMBERED_PLANS)
+        self._carried = 0
         self._confirmed = 0
         self._echoes = Echoes()
         self._lock = threading.RLock()
@@ -54,6 +55,11 @@ class Carrier:
     def plan(self) -> Plan:
         """The plan last set: the next planned batch runs with it."""
         return self._plan
+
+    @property
+    def first(self) -> int | None:
+        """The first batch that runs with the plan last put in force; None where none was."""
+        return self._firsts[-1][0] if self._firsts else None
 
     def follow(self, live: LiveQuery, journal: Sink) -> None:
         """A run of the query begins, or is met: the plan holds for it too."""
@@ -65,10 +71,11 @@ class Carrier:
             self._echoes.clear()
             try:
                 text = live.carried_plan()
-            except UnsupportedError as error:
-                self._unsupported = error
+            except Exception as error:
+                # A query without a plan needs no carrier.
                 if self._plan.version:
                     raise
+                self._unsupported = error if isinstance(error, UnsupportedError) else UnsupportedError(repr(error))
                 return
             first, started_with, _ = (0, NO_PLAN, None) if text is None else carried(text)
             if started_with.version > self._plan.version:
@@ -87,10 +94,11 @@ class Carrier:
             if self._unsupported is not None:
                 raise self._unsupported
             plan = self._plan.changed(parts)
-            if plan is self._plan:
+            if plan is not self._plan:
+                save_plan(self._path, plan, reason)
+                self._plan = plan
+            elif plan.version == self._carried:
                 return plan
-            save_plan(self._path, plan, reason)
-            self._plan = plan
             self._in_force(self._live.carry_plan(plan.to_text()), reason)
             return plan
 
@@ -112,6 +120,7 @@ class Carrier:
 
     def _in_force(self, first: int, why: str) -> None:
         assert self._journal is not None
+        self._carried = self._plan.version
         self._firsts.append((first, self._plan.version))
         details = {"version": self._plan.version, "first": first, "parts": dict(self._plan.parts)}
         self._journal.event("plan", why=why, **details)
