@@ -90,7 +90,7 @@ def test_where_nobody_polls_the_jvm_gives_the_users_limit_back_and_polling_takes
     handle = attach(query, "1 s", "fixed", size=2, journal=tmp_path / "j.jsonl")
     incoming.put(6)
     until(lambda: sum(sizes(query)) == 6)
-    probe.go_on.clear()
+    probe.pause()
     probe.setLease(SHORT_MS)
     until(lambda: "MaxFiles: 9" in limit_at_the_jvm(handle))
     incoming.put(27)
@@ -123,7 +123,7 @@ def test_a_later_run_of_a_gated_query_is_owed_the_users_limit_and_not_the_first_
     second = start(df)
     until(lambda: handle.active and handle.query.runId == second.runId)
     assert "MaxFiles: 2" in limit_at_the_jvm(handle)
-    probe.go_on.clear()
+    probe.pause()
     probe.setLease(SHORT_MS)
     until(lambda: "MaxFiles: 2" not in limit_at_the_jvm(handle))
     assert "MaxFiles: 9" in limit_at_the_jvm(handle)
@@ -144,7 +144,7 @@ def test_one_run_whose_limits_cannot_be_given_back_keeps_no_other_from_its_own(
         limits.owe(run, no_execution, 0, "no limit")
     try:
         for _ in range(2):
-            probe.go_on.clear()
+            probe.pause()
             probe.setLease(SHORT_MS)
             until(lambda: "MaxFiles: 9" in limit_at_the_jvm(handle))
             probe.setLease(round(LEASE_S * 1e3))
@@ -242,7 +242,7 @@ def test_a_query_whose_sources_come_after_the_lease_is_over_is_not_limited(
         try:
             starter.start()
             until(met.is_set)
-            probe.go_on.clear()
+            probe.pause()
             probe.setLease(SHORT_MS)
             until(lambda: "MaxFiles: 9" in limit_at_the_jvm(attached.handles[0]))
             go_on.set()
@@ -269,7 +269,7 @@ def test_our_own_source_too_has_its_limit_back_where_nobody_polls(
     query = start(gated(reader).load().select("id"))
     handle = attach(query, "1 s", "fixed", size=500, journal=tmp_path / "j.jsonl")
     until(lambda: 500 in sizes(query))
-    probe.go_on.clear()
+    probe.pause()
     probe.setLease(SHORT_MS)
     until(lambda: 7000 in sizes(query))
     with pytest.raises(LimitsReturnedError):
@@ -286,7 +286,7 @@ def test_a_query_that_starts_while_nobody_polls_is_not_limited_and_is_taken_up_l
 ) -> None:
     incoming.put(300)
     with attach_all(spark, "1 s", "fixed") as attached:
-        probe.go_on.clear()
+        probe.pause()
         # One that starts before the lease is over is limited, but not for ever.
         query = start(incoming.load(spark.readStream))
         until(lambda: sizes(query))
