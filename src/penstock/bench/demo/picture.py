@@ -94,8 +94,8 @@ def _draw_latency(axes: Axes, shown: Mapping[str, Outcome]) -> None:
 
 def _say(axes: Axes, name: str, took_s: float, text: str) -> None:
     """A word under a batch that is alone."""
-    look: dict[str, Any] = {"ha": "center", "va": "top", "bbox": {"color": "white", "pad": 1.0}}
-    axes.text(took_s / 2, took_s * 0.8, text.format(seconds(took_s)), color=_COLOURS[name], **look)
+    look: dict[str, Any] = {"ha": "left", "va": "top", "bbox": {"color": "white", "pad": 1.0}}
+    axes.text(0.03 * took_s, took_s * 0.8, text.format(seconds(took_s)), color=_COLOURS[name], **look)
 
 
 def _draw_drain(axes: Axes, shown: Mapping[str, Outcome]) -> None:
