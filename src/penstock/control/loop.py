@@ -29,7 +29,7 @@ PATIENCE_BATCHES = 20
 _REMEMBERED_LIMITS = 16
 # Spark tells when a trigger began in whole milliseconds, rounded down.
 _TRIGGER_RESOLUTION_S = 1e-3
-# What was learned is kept for a restart after so many batches: a few kilobytes, a few milliseconds.
+# Batches between two writes of what was learned (up to 90 kB, a few milliseconds), for a restart.
 _KEPT_EVERY_BATCHES = 20
 
 

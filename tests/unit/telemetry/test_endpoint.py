@@ -57,7 +57,8 @@ def test_it_is_served_on_loopback_only_unless_asked_for(free_port: int):
 
 def test_another_address_is_served_when_asked_for(free_port: int):
     exporter_for(f"0.0.0.0:{free_port}")
-    socket.create_connection(("127.0.0.2", free_port)).close()
+    with socket.create_connection(("127.0.0.2", free_port)) as connection:
+        assert connection.getpeername() == ("127.0.0.2", free_port)
 
 
 def test_a_port_that_is_taken_is_refused_in_one_line(taken_port: int):
