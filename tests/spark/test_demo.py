@@ -11,7 +11,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from penstock.bench.demo import race
-from penstock.bench.demo.outcome import FIXED, PENSTOCK, PLAIN, sentence
+from penstock.bench.demo.race_result import FIXED, PENSTOCK, PLAIN, sentence
 from penstock.bench.demo.runs import Job
 from penstock.bench.run import RunSpec
 

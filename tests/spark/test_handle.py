@@ -60,11 +60,10 @@ class Probe:
         self.closed = True
         self.may_close.wait()
 
-    def release(self, run: str) -> None:
-        self.released.append(run)
-
     def limits(self) -> Any:
-        return SimpleNamespace(giveBack=self._or_fail(self.given_back), takeUp=self._or_fail(self.taken_up))
+        return SimpleNamespace(
+            giveBack=self._or_fail(self.given_back), takeUp=self._or_fail(self.taken_up), release=self.released.append
+        )
 
     def _or_fail(self, runs: list[str]) -> Callable[[str], None]:
         def done(run: str) -> None:

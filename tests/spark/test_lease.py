@@ -339,7 +339,7 @@ def test_a_start_waits_for_the_planning_lock_no_longer_than_its_bound(
 
     def hold(query_id: str, run_id: str) -> None:
         bridge = Monitor.of(spark.sparkContext)._bridge
-        lock = bridge.engine.planningLock(bridge.probe.execution(query_id, run_id))
+        lock = bridge.engine.planningLock(bridge.probe.starts().execution(query_id, run_id))
         lock.lock()
         held.set()
         in_time.append(release.wait(30))
@@ -388,11 +388,11 @@ def test_a_first_plan_waits_no_longer_than_its_bound_for_sources_that_do_not_com
     execution = bridge.query(str(query.id), str(query.runId))._jsq  # type: ignore[union-attr]
     field = bridge.engine.find(execution.getClass(), "uniqueSources")
     sources, gone = field.get(execution), threading.Event()
-    kinds = java_classes(context)["Probe"].getDeclaredClasses()
+    kinds = java_classes(context)["Starts"].getDeclaredClasses()
     meeting = next(kind for kind in kinds if kind.getName().endswith("Meeting")).getDeclaredConstructors()[0]
     meeting.setAccessible(True)
     arguments = context._gateway.new_array(jvm.java.lang.Object, 4)
-    for index, argument in enumerate((bridge.probe, str(query.id), str(query.runId), "")):
+    for index, argument in enumerate((bridge.probe.starts(), str(query.id), str(query.runId), "")):
         arguments[index] = argument
 
     def meet() -> None:
@@ -412,7 +412,7 @@ def test_a_first_plan_waits_no_longer_than_its_bound_for_sources_that_do_not_com
 
 
 def test_the_bound_on_the_delay_of_a_start_is_the_documented_one(spark: SparkSession) -> None:
-    bound = java_classes(spark.sparkContext)["Probe"].getDeclaredField("HOLD_MS")
+    bound = java_classes(spark.sparkContext)["Starts"].getDeclaredField("HOLD_MS")
     bound.setAccessible(True)
     documented = re.search(r"at most by ([\d.]+) s each", attach_all.__doc__ or "")
     assert documented is not None
@@ -456,9 +456,9 @@ def test_a_monitor_that_fails_leaves_no_query_limited_now_or_later(
 def test_events_that_nobody_takes_are_bounded_in_bytes(spark: SparkSession) -> None:
     context, jvm = spark.sparkContext, spark.sparkContext._jvm
     assert jvm is not None
-    probe = instance(context, java_classes(context)["Probe"])
+    outbox = instance(context, java_classes(context)["Outbox"])
     event = jvm.java.util.HashMap()
     event.put("text", "x" * 2**20)
-    assert [probe.emit(event) for _ in range(12)] == [True] * 7 + [False] * 5
-    assert len(probe.poll(0)) > 2**20
-    assert probe.emit(event)
+    assert [outbox.emit(event) for _ in range(12)] == [True] * 7 + [False] * 5
+    assert len(outbox.take(0)) > 2**20
+    assert outbox.emit(event)

@@ -13,7 +13,7 @@ from rich.table import Table
 
 from penstock.bench.demo import race
 from penstock.bench.demo.hold import demonstrate_hold
-from penstock.bench.demo.outcome import FIXED, NAMES, PENSTOCK, PLAIN, Outcome, notes, seconds, sentence, to_json
+from penstock.bench.demo.race_result import FIXED, NAMES, PENSTOCK, PLAIN, RaceResult, notes, seconds, sentence, to_json
 from penstock.bench.run import RunSpec
 from penstock.cli.run import exit_as, print_paths, watch_on
 from penstock.cli.terminal.tables import DIGEST, console_here, measures_table, summary_table
@@ -86,7 +86,7 @@ def _hold(out: Path) -> None:
     exit_as(found.summaries, found.stopped)
 
 
-def contenders_table(outcomes: Mapping[str, Outcome]) -> Table:
+def contenders_table(outcomes: Mapping[str, RaceResult]) -> Table:
     """The three, one line each, in what people ask first."""
     bound_s = outcomes[PLAIN].bound_s
     plain_s = outcomes[PLAIN].drain_s

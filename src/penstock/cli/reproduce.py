@@ -26,7 +26,7 @@ from penstock.errors import BadInputError
 from penstock.reproduce.finding import NOT, REPRODUCED, UNKNOWN, Outcome
 from penstock.reproduce.lmstream import page as lmstream_page
 from penstock.reproduce.lmstream import reproduce as lmstream
-from penstock.reproduce.lmstream.plan import Plan, quick_plan
+from penstock.reproduce.lmstream.paper_runs import PaperRuns, quick_runs
 from penstock.reproduce.lmstream.tables import beaten
 from penstock.reproduce.page import replace_section
 from penstock.reproduce.table import Table
@@ -103,7 +103,7 @@ def _thesis(
 
 
 def _lmstream(folder: Path, quick: bool, page: Path | None, results: Path | None, as_json: bool) -> None:
-    plan = quick_plan() if quick else Plan()
+    plan = quick_runs() if quick else PaperRuns()
     console = console_here()
 
     def shown(spec: RunSpec, job: Job) -> dict[str, Any]:

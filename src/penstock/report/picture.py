@@ -37,7 +37,7 @@ STYLE = {
 
 
 @dataclass(frozen=True)
-class Trace:
+class Curve:
     """What is drawn of a run: one value a batch in each list, and how many batches met the objective."""
 
     controller: str
@@ -52,7 +52,7 @@ class Trace:
     met: Met
 
 
-def trace_of(recording: Recording, slo: Slo) -> Trace:
+def trace_of(recording: Recording, slo: Slo) -> Curve:
     """The batches that had something in them and were measured, against seconds since the first one."""
     seen = [batch for batch in batches_of(recording, slo) if batch.drawable]
     if not seen:
@@ -60,7 +60,7 @@ def trace_of(recording: Recording, slo: Slo) -> Trace:
         raise BadInputError("journal", recording.header.get("query_id"), reason, "let the run last longer")
     samples = [batch.sample for batch in seen]
     at_s = [batch.at_s - seen[0].at_s for batch in seen]
-    return Trace(
+    return Curve(
         controller=str(recording.header.get("controller", "run")),
         at_s=at_s,
         end_s=at_s[-1] + samples[-1].processing_s,
@@ -140,7 +140,7 @@ def draw_pair(recordings: Sequence[Recording], slo: Slo, path: str | Path) -> No
         plt.close(figure)
 
 
-def _draw_latency(axes: Axes, trace: Trace, slo: Slo, ceiling: float) -> None:
+def _draw_latency(axes: Axes, trace: Curve, slo: Slo, ceiling: float) -> None:
     axes.axhspan(slo.low, min(slo.high, ceiling), color=_BAND, alpha=0.22, linewidth=0, label=f"objective {slo}")
     axes.axhline(slo.target, color=_BAND, linewidth=0.9)
     axes.plot(trace.at_s, [min(value, ceiling) for value in trace.values], color=FAINT, linewidth=0.6, zorder=1.5)
@@ -164,7 +164,7 @@ def _draw_latency(axes: Axes, trace: Trace, slo: Slo, ceiling: float) -> None:
         axes.text(*place, text, fontsize=8, va="center", bbox={"color": "white", "alpha": 0.8, "pad": 0.5})
 
 
-def _shade_parts(panels: Sequence[Axes], trace: Trace, roomy: bool) -> None:
+def _shade_parts(panels: Sequence[Axes], trace: Curve, roomy: bool) -> None:
     edges = [*trace.at_s, trace.end_s]
     first = 0
     for number, (part, group) in enumerate(groupby(trace.parts)):
@@ -182,7 +182,7 @@ def _shade_parts(panels: Sequence[Axes], trace: Trace, roomy: bool) -> None:
         panels[2].text(middle_s, height, part, fontsize=8 if roomy else 7, ha="center", va="top", transform=where)
 
 
-def _dress_axes(grid: Any, traces: Sequence[Trace], slo: Slo) -> None:
+def _dress_axes(grid: Any, traces: Sequence[Curve], slo: Slo) -> None:
     latency, size, load = grid[:, 0]
     latency.set_ylabel("throughput of a batch" if slo.metric is Metric.THROUGHPUT else "latency of a batch")
     latency.set_ylim(0, _ceiling(traces, slo))
@@ -214,7 +214,7 @@ def _tick(value: float, slo: Slo) -> str:
     return f"{value:g} s" if in_seconds else slo.format_value(round(value, 9))
 
 
-def _ceiling(traces: Sequence[Trace], slo: Slo) -> float:
+def _ceiling(traces: Sequence[Curve], slo: Slo) -> float:
     """The top of the axis: high enough for almost all batches, low enough for the band to stay visible."""
     edge = slo.target * (1 + slo.tolerance)
     pairs = [pair for trace in traces for pair in zip(trace.values, trace.verdicts, strict=True)]
@@ -222,7 +222,7 @@ def _ceiling(traces: Sequence[Trace], slo: Slo) -> float:
     return min(max(1.12 * seen, 1.15 * edge), 2.6 * edge)
 
 
-def _hits(trace: Trace, slo: Slo) -> str:
+def _hits(trace: Curve, slo: Slo) -> str:
     counted = [number for number, verdict in enumerate(trace.verdicts) if verdict is not Verdict.UNKNOWN]
     metrics = SloMetrics.of([trace.values[n] for n in counted], [trace.items[n] for n in counted], slo)
     if metrics.b_slh is None or metrics.i_slh is None:

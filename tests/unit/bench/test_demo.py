@@ -18,8 +18,8 @@ from penstock.bench.demo import hold as demo_hold
 from penstock.bench.demo import race
 from penstock.bench.demo import runs as demo_runs
 from penstock.bench.demo.careful_size import CarefulSize
-from penstock.bench.demo.outcome import FIXED, NAMES, PENSTOCK, PLAIN, Outcome, Span, notes, sentence
 from penstock.bench.demo.picture import draw_race
+from penstock.bench.demo.race_result import FIXED, NAMES, PENSTOCK, PLAIN, RaceResult, Span, notes, sentence
 from penstock.bench.run import RunSpec, RunState, Tick, prepare
 from penstock.cli import main as cli
 from penstock.errors import MissingExtraError
@@ -201,9 +201,9 @@ def test_json_after_ctrl_c_has_null_for_who_did_not_run(fake: FakeRuns, capfd: p
     assert json.loads(capfd.readouterr().out) == {"contenders": {"plain": None, "fixed": None, "penstock": None}}
 
 
-def outcome(*times_s: float, items: int = 100, cut_s: float | None = None) -> Outcome:
+def outcome(*times_s: float, items: int = 100, cut_s: float | None = None) -> RaceResult:
     spans = tuple(Span(10.0 * number, took_s, items) for number, took_s in enumerate(times_s))
-    return Outcome(spans, bound_s=1.0, items=items * max(len(times_s), 1), cut_s=cut_s)
+    return RaceResult(spans, bound_s=1.0, items=items * max(len(times_s), 1), cut_s=cut_s)
 
 
 @pytest.mark.parametrize(
@@ -218,7 +218,7 @@ def outcome(*times_s: float, items: int = 100, cut_s: float | None = None) -> Ou
         (outcome(0.5), outcome(cut_s=120.0), "1 of 1 batch took at most 1 s; plain Spark had ended no batch after 120"),
     ],
 )
-def test_the_sentence_tells_what_plain_spark_did(ours: Outcome, plain: Outcome, said: str) -> None:
+def test_the_sentence_tells_what_plain_spark_did(ours: RaceResult, plain: RaceResult, said: str) -> None:
     assert sentence({PLAIN: plain, PENSTOCK: ours}).startswith(said)
 
 
@@ -234,7 +234,7 @@ def test_the_sentence_tells_what_plain_spark_did(ours: Outcome, plain: Outcome, 
         ),
     ],
 )
-def test_the_sentence_tells_what_the_bound_cost(ours: Outcome, plain: Outcome, said: str) -> None:
+def test_the_sentence_tells_what_the_bound_cost(ours: RaceResult, plain: RaceResult, said: str) -> None:
     assert said in sentence({PLAIN: plain, PENSTOCK: ours})
 
 
@@ -247,7 +247,7 @@ def test_a_run_that_was_cut_is_blamed_on_the_machine_only_where_plain_spark_was_
 @pytest.mark.parametrize("plain", [outcome(38.0), outcome(cut_s=120.0), outcome(0.001, 0.5)])
 @pytest.mark.parametrize("missing", [True, False])
 def test_the_picture_has_all_that_there_is(
-    plain: Outcome, missing: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    plain: RaceResult, missing: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     matplotlib = pytest.importorskip("matplotlib")
     monkeypatch.setitem(matplotlib.rcParams, "svg.fonttype", "none")

@@ -23,13 +23,13 @@ from penstock.reproduce.lmstream import published
 from penstock.reproduce.lmstream import reproduce as module
 from penstock.reproduce.lmstream.findings import FINDINGS
 from penstock.reproduce.lmstream.page import page, results_section, write_page
-from penstock.reproduce.lmstream.plan import BASELINE, CONSTANT, LMSTREAM, OURS, TUNED, Plan, quick_plan
+from penstock.reproduce.lmstream.paper_runs import BASELINE, CONSTANT, LMSTREAM, OURS, TUNED, PaperRuns, quick_runs
 from penstock.reproduce.lmstream.reproduce import Reproduction, reproduce
 from penstock.reproduce.lmstream.runs import COLD, run_all
 from penstock.reproduce.lmstream.scores import measure
 from penstock.sample import BatchSample, Status
 
-SMALL = Plan("test", queries=("lr1s", "lr1t"), random=("lr1t",))
+SMALL = PaperRuns("test", queries=("lr1s", "lr1t"), random=("lr1t",))
 BEGAN_S = 1_000_000.0
 
 
@@ -104,10 +104,10 @@ class FakeMachine:
         (out / "summary.json").write_text(json.dumps(summary))
         return summary
 
-    def reproduce(self, plan: Plan, out: Path) -> Reproduction | None:
+    def reproduce(self, plan: PaperRuns, out: Path) -> Reproduction | None:
         return reproduce(plan, out, self.watch, self.said.append, runner=self.run, open_session=self.session)
 
-    def whole(self, plan: Plan, out: Path) -> Reproduction:
+    def whole(self, plan: PaperRuns, out: Path) -> Reproduction:
         found = self.reproduce(plan, out)
         assert found is not None
         return found
@@ -124,7 +124,7 @@ def machine(monkeypatch: pytest.MonkeyPatch) -> FakeMachine:
 
 
 def test_every_kind_of_run_is_one_that_can_be_run() -> None:
-    plan = Plan("test", queries=("lr1s", "cm1t"), random=("lr1s",))
+    plan = PaperRuns("test", queries=("lr1s", "cm1t"), random=("lr1s",))
     for job in plan.jobs():
         prepared = prepare(job.spec)
         assert prepared.slo.target == plan.bound_s(job.query)
@@ -133,13 +133,13 @@ def test_every_kind_of_run_is_one_that_can_be_run() -> None:
 
 def test_variants_differ_in_nothing_but_how_batches_are_made() -> None:
     for query in QUERIES:
-        specs = [job.spec for job in Plan().jobs() if (job.query, job.traffic) == (query, CONSTANT)]
+        specs = [job.spec for job in PaperRuns().jobs() if (job.query, job.traffic) == (query, CONSTANT)]
         assert len(specs) == 4
         assert len({(spec.slo, spec.arrivals, spec.seed, spec.size_class, spec.cost) for spec in specs}) == 1
 
 
 def test_bounds_are_slides_and_the_trigger_where_windows_tumble() -> None:
-    specs = {job.name: job.spec for job in Plan().jobs()}
+    specs = {job.name: job.spec for job in PaperRuns().jobs()}
     assert specs["constant/cm2s/lmstream"].settings == {"slide": "5 s"}
     assert specs["constant/cm2s/lmstream-90"].settings == {"slide": "4.5 s"}
     assert specs["constant/cm2s/pmbaf"].slo == "<= 5 s end-to-end"
@@ -149,12 +149,12 @@ def test_bounds_are_slides_and_the_trigger_where_windows_tumble() -> None:
 
 
 def test_needed_runs_are_estimated_to_fit_the_hour_and_a_quick_plan_five_minutes() -> None:
-    assert sum(job.estimate_s for job in Plan().jobs() if not job.spare) < 57 * 60
-    assert sum(job.estimate_s for job in quick_plan().jobs()) < 270
+    assert sum(job.estimate_s for job in PaperRuns().jobs() if not job.spare) < 57 * 60
+    assert sum(job.estimate_s for job in quick_runs().jobs()) < 270
 
 
 def test_quick_plan_scales_all_times_alike() -> None:
-    plan = quick_plan()
+    plan = quick_runs()
     assert plan.trigger_s * plan.speed == published.TRIGGER_S
     assert {plan.bound_s(query) * plan.speed for query in ("lr1s", "cm2s")} == {5.0}
     assert plan.stream_s * plan.speed == 20.0
@@ -343,7 +343,7 @@ def test_bad_input_is_one_line_and_exit_code_2(words: list[str], said: str, caps
 
 
 def command(machine: FakeMachine, monkeypatch: pytest.MonkeyPatch, *words: str) -> int:
-    def fake(plan: Plan, folder: Path, watch: object, say: Callable[[str], None]) -> Reproduction | None:
+    def fake(plan: PaperRuns, folder: Path, watch: object, say: Callable[[str], None]) -> Reproduction | None:
         say("one line of progress")
         return machine.reproduce(SMALL, folder)
 

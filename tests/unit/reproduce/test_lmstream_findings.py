@@ -11,7 +11,7 @@ import pytest
 from penstock.reproduce.finding import NOT, REPRODUCED, UNKNOWN, Outcome, look
 from penstock.reproduce.lmstream import published
 from penstock.reproduce.lmstream.findings import FINDINGS
-from penstock.reproduce.lmstream.plan import BASELINE, CONSTANT, LMSTREAM, RANDOM, Plan
+from penstock.reproduce.lmstream.paper_runs import BASELINE, CONSTANT, LMSTREAM, RANDOM, PaperRuns
 from penstock.reproduce.lmstream.scores import Measured, Scores, Split, Timeline
 
 
@@ -36,7 +36,7 @@ def run_of(mean_s: float, kbytes_per_s: float, bound_s: float = 10.0, **fields: 
 
 def as_published() -> dict[tuple[str, str, str], Measured]:
     """Runs that are all that the paper says."""
-    plan = Plan()
+    plan = PaperRuns()
     baseline_s = {"lr1s": 12.0, "lr1t": 9.5, "lr2s": 16.0, "cm1s": 7.0, "cm1t": 9.0, "cm2s": 12.0}
     lmstream_s = {"lr1s": 4.7, "lr1t": 2.7, "lr2s": 8.0, "cm1s": 7.0, "cm1t": 3.2, "cm2s": 4.7}
     ratios = {"lr1s": 1.74, "lr1t": 1.0, "lr2s": 1.2, "cm1s": 1.0, "cm1t": 1.0, "cm2s": 1.3}
@@ -55,7 +55,7 @@ def as_published() -> dict[tuple[str, str, str], Measured]:
 
 
 def states(runs: Mapping[tuple[str, str, str], Measured]) -> dict[str, str]:
-    scores = Scores(Plan(), runs)
+    scores = Scores(PaperRuns(), runs)
     return {finding.name: look(finding, scores).state for finding in FINDINGS}
 
 
@@ -69,7 +69,7 @@ def test_a_bug_in_a_finding_surfaces(bug: Exception) -> None:
         raise bug
 
     with pytest.raises(type(bug)):
-        look(replace(FINDINGS[0], look=broken), Scores(Plan(), as_published()))
+        look(replace(FINDINGS[0], look=broken), Scores(PaperRuns(), as_published()))
 
 
 @pytest.mark.parametrize("lacking", sorted(as_published()))

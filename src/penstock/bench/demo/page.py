@@ -6,7 +6,7 @@ import base64
 from collections.abc import Mapping
 from pathlib import Path
 
-from penstock.bench.demo.outcome import NAMES, PENSTOCK, PLAIN, Outcome, notes, seconds, sentence
+from penstock.bench.demo.race_result import NAMES, PENSTOCK, PLAIN, RaceResult, notes, seconds, sentence
 from penstock.report import words
 from penstock.report.page import Number, Page, Section
 from penstock.report.parts import Cell, Image, Table
@@ -22,7 +22,7 @@ _PICTURE = "A bar is a batch, from its start to its end and as high as it is lon
 
 
 def write_page(
-    outcomes: Mapping[str, Outcome], slo: Slo, picture: Path, reports: Mapping[str, Path], out: Path
+    outcomes: Mapping[str, RaceResult], slo: Slo, picture: Path, reports: Mapping[str, Path], out: Path
 ) -> Path:
     """Write the page and give its path; `reports` are the pages of single runs, at or below the folder of this one."""
     ours, plain = outcomes[PENSTOCK], outcomes[PLAIN]
@@ -52,7 +52,7 @@ def _image(path: Path) -> Image:
     return Image(f"data:image/png;base64,{data}", about)
 
 
-def _table(outcomes: Mapping[str, Outcome], reports: Mapping[str, Path], out: Path) -> Table:
+def _table(outcomes: Mapping[str, RaceResult], reports: Mapping[str, Path], out: Path) -> Table:
     rows = []
     for name in NAMES:
         outcome = outcomes[name]

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from penstock.bench.demo.outcome import FIXED, NAMES, PENSTOCK, PLAIN, Outcome, seconds
+from penstock.bench.demo.race_result import FIXED, NAMES, PENSTOCK, PLAIN, RaceResult, seconds
 from penstock.report.picture import DPI, FAINT, STYLE, TEXT, pyplot
 from penstock.report.words import number_of
 
@@ -19,7 +19,7 @@ _BOUND = "#009E73"
 _ROOM = 1.45
 
 
-def draw_race(outcomes: Mapping[str, Outcome], path: str | Path) -> None:
+def draw_race(outcomes: Mapping[str, RaceResult], path: str | Path) -> None:
     """Batch latency over time with the bound, on a log axis so that 1 s and 40 s are both seen; below, the drain."""
     plt = pyplot()
     shown = {name: outcomes[name] for name in NAMES if name in outcomes}
@@ -41,7 +41,7 @@ def draw_race(outcomes: Mapping[str, Outcome], path: str | Path) -> None:
         plt.close(figure)
 
 
-def _draw_cards(axes: Axes, shown: Mapping[str, Outcome]) -> None:
+def _draw_cards(axes: Axes, shown: Mapping[str, RaceResult]) -> None:
     """One card a contender, which is the legend too."""
     axes.set_axis_off()
     axes.set_xlim(0, 1)
@@ -53,18 +53,18 @@ def _draw_cards(axes: Axes, shown: Mapping[str, Outcome]) -> None:
         axes.text(left, 0.68, "\n".join(_card(outcome)), va="top", linespacing=1.45)
 
 
-def _title(name: str, outcome: Outcome) -> str:
+def _title(name: str, outcome: RaceResult) -> str:
     return f"{NAMES[name]} {outcome.size:,.0f}" if name == FIXED and outcome.size else NAMES[name]
 
 
-def _card(outcome: Outcome) -> list[str]:
+def _card(outcome: RaceResult) -> list[str]:
     batches = number_of(outcome.batches, "batch", "batches")
     longest = f"longest batch {seconds(outcome.longest_s)}" if outcome.batches else "none had ended"
     drained = f"drained {'in ' if outcome.cut_s is None else ''}{outcome.drained}"
     return [f"{outcome.within:,} of {batches} within {seconds(outcome.bound_s)}", longest, drained]
 
 
-def _draw_latency(axes: Axes, shown: Mapping[str, Outcome]) -> None:
+def _draw_latency(axes: Axes, shown: Mapping[str, RaceResult]) -> None:
     spans = [span for outcome in shown.values() for span in outcome.spans]
     bound_s = next((outcome.bound_s for outcome in shown.values()), 1.0)
     unfinished_s = max((outcome.cut_s or 0.0 for outcome in shown.values() if not outcome.spans), default=0.0)
@@ -98,7 +98,7 @@ def _say(axes: Axes, name: str, took_s: float, text: str) -> None:
     axes.text(0.03 * took_s, took_s * 0.8, text.format(seconds(took_s)), color=_COLOURS[name], **look)
 
 
-def _draw_drain(axes: Axes, shown: Mapping[str, Outcome]) -> None:
+def _draw_drain(axes: Axes, shown: Mapping[str, RaceResult]) -> None:
     for name, outcome in shown.items():
         at_s, percent, so_far = [0.0], [0.0], 0
         for span in outcome.spans:

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from penstock.bench.demo.careful_size import careful_size
-from penstock.bench.demo.outcome import FIXED, PENSTOCK, PLAIN, Outcome
 from penstock.bench.demo.page import write_page
 from penstock.bench.demo.picture import draw_race
+from penstock.bench.demo.race_result import FIXED, PENSTOCK, PLAIN, RaceResult
 from penstock.bench.demo.runs import BASE, Runs, Watch
 from penstock.bench.run import PreparedRun, RunSpec, RunState, Tick, prepare
 from penstock.journal import Recording, read
@@ -38,7 +38,7 @@ ORDER = (PLAIN, PENSTOCK, FIXED)
 class Demo:
     """What the demonstration left, and whether the user cut it short; files are there once they are named here."""
 
-    outcomes: Mapping[str, Outcome]
+    outcomes: Mapping[str, RaceResult]
     summaries: Mapping[str, dict[str, Any]]
     stopped: bool
     picture: Path | None = None
@@ -54,7 +54,7 @@ def demonstrate(
     # What could not be drawn is refused before runs are spent on it.
     check(picture)
     check_packages()
-    outcomes: dict[str, Outcome] = {}
+    outcomes: dict[str, RaceResult] = {}
     summaries: dict[str, dict[str, Any]] = {}
     with Runs(watch, limit_s) as runs:
         size = _Size(prepared, heaviest, out)
@@ -65,7 +65,7 @@ def demonstrate(
             if stopped:
                 return Demo(outcomes, summaries, stopped=True)
             recording = _recording(out / name)
-            outcomes[name] = Outcome.of(recording, summary, prepared.slo, prepared.workload.items or 0, limit_s)
+            outcomes[name] = RaceResult.of(recording, summary, prepared.slo, prepared.workload.items or 0, limit_s)
             summaries[name] = summary
     draw_race(outcomes, picture)
     links = {name: write_report(out / name) for name, outcome in outcomes.items() if outcome.batches}

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from penstock.apps.lmstream.queries import QUERIES
 from penstock.reproduce.drawing import FAINT, STYLE, TARGET, TEXT, TITLE, finish, pyplot
-from penstock.reproduce.lmstream.plan import BASELINE, LMSTREAM, OURS, RANDOM, TUNED, tumbles
+from penstock.reproduce.lmstream.paper_runs import BASELINE, LMSTREAM, OURS, RANDOM, TUNED, tumbles
 from penstock.reproduce.lmstream.scores import Measured, Scores
 
 if TYPE_CHECKING:

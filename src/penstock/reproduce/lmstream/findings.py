@@ -5,7 +5,7 @@ from __future__ import annotations
 from penstock.apps.lmstream.queries import QUERIES
 from penstock.reproduce.finding import NOT, REPRODUCED, Finding, Found, Outcome, all_of, look, rounded, vote
 from penstock.reproduce.lmstream import published
-from penstock.reproduce.lmstream.plan import BASELINE, LMSTREAM, RANDOM, tumbles
+from penstock.reproduce.lmstream.paper_runs import BASELINE, LMSTREAM, RANDOM, tumbles
 from penstock.reproduce.lmstream.rules import above, below, between, growth, listed
 from penstock.reproduce.lmstream.scores import KEPT, Measured, Scores
 

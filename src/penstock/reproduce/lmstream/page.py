@@ -8,7 +8,7 @@ from typing import Any
 
 from penstock.bench.compare.about import about_here
 from penstock.reproduce.finding import Found
-from penstock.reproduce.lmstream.plan import DEVIATION, VARIANTS
+from penstock.reproduce.lmstream.paper_runs import DEVIATION, VARIANTS
 from penstock.reproduce.lmstream.reproduce import Reproduction
 from penstock.reproduce.lmstream.rules import EDGE
 from penstock.reproduce.lmstream.tables import beaten

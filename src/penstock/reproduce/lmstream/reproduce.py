@@ -17,7 +17,7 @@ from penstock.reproduce.drawing import pyplot
 from penstock.reproduce.finding import Found, to_json
 from penstock.reproduce.lmstream.figures import Step, draw_all
 from penstock.reproduce.lmstream.findings import look_at_all
-from penstock.reproduce.lmstream.plan import Plan
+from penstock.reproduce.lmstream.paper_runs import PaperRuns
 from penstock.reproduce.lmstream.runs import Ran, run_all
 from penstock.reproduce.lmstream.scores import Scores
 from penstock.reproduce.lmstream.tables import beaten, tables
@@ -65,7 +65,7 @@ class Reproduction:
 
 
 def reproduce(
-    plan: Plan,
+    plan: PaperRuns,
     folder: Path,
     watch: Watch,
     say: Say = lambda text: None,

@@ -21,7 +21,7 @@ from penstock.bench.run import RunSpec, RunState, Tick, run
 from penstock.bench.session import session
 from penstock.errors import BadInputError, PenstockError
 from penstock.progress import Say
-from penstock.reproduce.lmstream.plan import Job, Plan
+from penstock.reproduce.lmstream.paper_runs import PaperRun, PaperRuns
 from penstock.spark.faults import cause
 
 JOURNAL, COLD = "journal.jsonl", "cold"
@@ -37,7 +37,7 @@ class Ran:
     `wrong` ones gave wrong results, `failures` none; `left_out` are spare ones that the time was too short for.
     """
 
-    summaries: dict[Job, dict[str, Any]]
+    summaries: dict[PaperRun, dict[str, Any]]
     computed: int
     wrong: tuple[str, ...] = ()
     failures: tuple[str, ...] = ()
@@ -46,7 +46,7 @@ class Ran:
 
 
 def run_all(
-    plan: Plan,
+    plan: PaperRuns,
     folder: Path,
     watch: Watch,
     say: Say = lambda text: None,
@@ -59,13 +59,15 @@ def run_all(
 
 
 class _Course:
-    """One way through a plan."""
+    """One way through the runs of the paper."""
 
-    def __init__(self, plan: Plan, folder: Path, watch: Watch, say: Say, runner: Runner, open_session: Open) -> None:
+    def __init__(
+        self, plan: PaperRuns, folder: Path, watch: Watch, say: Say, runner: Runner, open_session: Open
+    ) -> None:
         self._plan, self._jobs = plan, list(plan.jobs())
         self._folder, self._watch, self._say, self._runner = folder, watch, say, runner
         self._open, self._stack = open_session, ExitStack()
-        self._done: dict[Job, dict[str, Any]] = {}
+        self._done: dict[PaperRun, dict[str, Any]] = {}
         self._failures: list[str] = []
         self._left_out: list[str] = []
 
@@ -93,7 +95,7 @@ class _Course:
         counted = {job: right[job] for job in self._jobs if job in right}
         return Ran(counted, len(self._done) - had, wrong, tuple(self._failures), tuple(self._left_out), stopped=stopped)
 
-    def _step(self, at: int, job: Job) -> None:
+    def _step(self, at: int, job: PaperRun) -> None:
         name = f"run {at} of {len(self._jobs)}, {job.traffic} traffic, {job.query}: {job.variant}"
         if not self._fits(job):
             self._left_out.append(job.name)
@@ -132,7 +134,7 @@ class _Course:
             trim(folder)
         return summary
 
-    def _fits(self, job: Job) -> bool:
+    def _fits(self, job: PaperRun) -> bool:
         """Whether there is time for a run, and for all those that are to come and matter more."""
         limit_s = self._plan.limit_s
         if not job.spare or limit_s is None:
@@ -140,7 +142,7 @@ class _Course:
         needed = [each for each in self._missing() if each.spare <= job.spare]
         return self._spent_s + self._pace * sum(each.estimate_s for each in needed) <= limit_s
 
-    def _missing(self) -> list[Job]:
+    def _missing(self) -> list[PaperRun]:
         over = {*self._left_out, *(failure.partition(":")[0] for failure in self._failures)}
         return [job for job in self._jobs if job not in self._done and job.name not in over]
 

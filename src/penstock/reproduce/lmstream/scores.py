@@ -10,7 +10,7 @@ from typing import Any
 from penstock.bench.end_to_end import delivered
 from penstock.journal import Recording, read
 from penstock.reproduce.finding import NoDataError
-from penstock.reproduce.lmstream.plan import BASELINE, CONSTANT, LMSTREAM, Job, Plan
+from penstock.reproduce.lmstream.paper_runs import BASELINE, CONSTANT, LMSTREAM, PaperRun, PaperRuns
 from penstock.reproduce.lmstream.runs import JOURNAL
 
 KEPT = 95.0
@@ -121,12 +121,12 @@ def _split(recording: Recording, end_s: float) -> Split:
 class Scores:
     """The runs of a plan, by query, variant and traffic."""
 
-    def __init__(self, plan: Plan, runs: Mapping[tuple[str, str, str], Measured]) -> None:
+    def __init__(self, plan: PaperRuns, runs: Mapping[tuple[str, str, str], Measured]) -> None:
         self.plan = plan
         self._runs = runs
 
     @classmethod
-    def of(cls, plan: Plan, summaries: Mapping[Job, Summary], folder: Path) -> Scores:
+    def of(cls, plan: PaperRuns, summaries: Mapping[PaperRun, Summary], folder: Path) -> Scores:
         """Read the journals of all runs; one that does not tell its numbers is left out."""
         runs = {}
         for job, summary in summaries.items():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from penstock.apps.lmstream.queries import QUERIES
 from penstock.reproduce.lmstream import published
-from penstock.reproduce.lmstream.plan import BASELINE, LMSTREAM, OURS, RANDOM, TUNED, tumbles
+from penstock.reproduce.lmstream.paper_runs import BASELINE, LMSTREAM, OURS, RANDOM, TUNED, tumbles
 from penstock.reproduce.lmstream.scores import KEPT, Measured, Scores
 from penstock.reproduce.table import Table, Value
 

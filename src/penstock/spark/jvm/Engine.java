@@ -2,12 +2,10 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Collections;
-import java.util.HashMap;
 import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.concurrent.TimeUnit;
 import org.apache.spark.sql.connector.read.streaming.CompositeReadLimit;
 import org.apache.spark.sql.connector.read.streaming.ReadLimit;
 import org.apache.spark.sql.connector.read.streaming.ReadMinRows;
@@ -153,6 +151,10 @@ public class Engine extends Reflect {
     return sources(execution).length;
   }
 
+  public static Object source(Object execution, int source) throws Exception {
+    return sources(execution)[source];
+  }
+
   /** The end offsets of a Kafka source as it last saw them: the same object until it looks again; else null. */
   public static Object latest(Object execution, int source) throws Exception {
     Object stream = sources(execution)[source];
@@ -166,85 +168,6 @@ public class Engine extends Reflect {
   public static String latestJson(Object execution, int source) throws Exception {
     Object offset = latest(execution, source) == null ? null : call(sources(execution)[source], "reportLatestOffset");
     return offset == null ? null : String.valueOf(call(offset, "json"));
-  }
-
-  /**
-   * The client with which a Kafka source asks for offsets; null before it was needed, while it is made anew after a
-   * failure, and once the query has stopped. The source's own getter would then make one that nobody closes.
-   */
-  public static Object ownAdmin(Object execution, int source) throws Exception {
-    return active(execution) ? field(field(sources(execution)[source], "kafkaOffsetReader"), "_admin") : null;
-  }
-
-  private static Object neededAdmin(Object execution, int source) throws Exception {
-    Object admin = ownAdmin(execution, source);
-    if (admin == null) {
-      throw new IllegalStateException("the query has no client to ask the broker with");
-    }
-    return admin;
-  }
-
-  /** Where each partition ended at these times, by the timestamps of its records; asked by the source's own client. */
-  public static String endsAt(Object execution, int source, List timesMs, long timeoutMs) throws Exception {
-    Object admin = neededAdmin(execution, source);
-    ClassLoader loader = admin.getClass().getClassLoader();
-    Class specs = Class.forName("org.apache.kafka.clients.admin.OffsetSpec", true, loader);
-    Class client = Class.forName("org.apache.kafka.clients.admin.Admin", true, loader);
-    scala.collection.Map latest = (scala.collection.Map) latest(execution, source);
-    List answer = new ArrayList();
-    for (int t = 0; t < timesMs.size(); t++) {
-      long timeMs = ((Number) timesMs.get(t)).longValue();
-      Object spec = specs.getMethod("forTimestamp", new Class[] {long.class})
-          .invoke(null, new Object[] {Long.valueOf(timeMs)});
-      Map wanted = new LinkedHashMap();
-      scala.collection.Iterator parts = latest.keysIterator();
-      while (parts.hasNext()) {
-        wanted.put(parts.next(), spec);
-      }
-      Object result = client.getMethod("listOffsets", new Class[] {Map.class}).invoke(admin, new Object[] {wanted});
-      Object future = result.getClass().getMethod("all", new Class[0]).invoke(result, new Object[0]);
-      Map found = (Map) future.getClass().getMethod("get", new Class[] {long.class, TimeUnit.class})
-          .invoke(future, new Object[] {Long.valueOf(timeoutMs), TimeUnit.MILLISECONDS});
-      Map topics = new LinkedHashMap();
-      java.util.Iterator entries = found.entrySet().iterator();
-      while (entries.hasNext()) {
-        Map.Entry entry = (Map.Entry) entries.next();
-        String topic = String.valueOf(call(entry.getKey(), "topic"));
-        long offset = ((Number) call(entry.getValue(), "offset")).longValue();
-        if (!topics.containsKey(topic)) {
-          topics.put(topic, new LinkedHashMap());
-        }
-        // No record is that young: the partition has not grown since.
-        ((Map) topics.get(topic)).put(String.valueOf(call(entry.getKey(), "partition")),
-            offset >= 0 ? (Object) Long.valueOf(offset) : latest.apply(entry.getKey()));
-      }
-      answer.add(topics);
-    }
-    return JSON.writeValueAsString(answer);
-  }
-
-  /** The retention of each topic in ms as the broker says, -1 for one that keeps all; asked by the source's own client. */
-  public static String retention(Object execution, int source, Collection topics, long timeoutMs) throws Exception {
-    Object admin = neededAdmin(execution, source);
-    ClassLoader loader = admin.getClass().getClassLoader();
-    Class resource = Class.forName("org.apache.kafka.common.config.ConfigResource", true, loader);
-    Class kind = Class.forName("org.apache.kafka.common.config.ConfigResource$Type", true, loader);
-    Object topicKind = kind.getField("TOPIC").get(null);
-    Class client = Class.forName("org.apache.kafka.clients.admin.Admin", true, loader);
-    Map answer = new LinkedHashMap();
-    java.util.Iterator names = topics.iterator();
-    while (names.hasNext()) {
-      Object name = names.next();
-      Object wanted = resource.getConstructor(new Class[] {kind, String.class}).newInstance(new Object[] {topicKind, name});
-      Object result = client.getMethod("describeConfigs", new Class[] {Collection.class})
-          .invoke(admin, new Object[] {Collections.singleton(wanted)});
-      Object future = result.getClass().getMethod("all", new Class[0]).invoke(result, new Object[0]);
-      Map configs = (Map) future.getClass().getMethod("get", new Class[] {long.class, TimeUnit.class})
-          .invoke(future, new Object[] {Long.valueOf(timeoutMs), TimeUnit.MILLISECONDS});
-      Object entry = call(configs.get(wanted), "get", "retention.ms");
-      answer.put(name, entry == null ? null : Long.valueOf(String.valueOf(call(entry, "value"))));
-    }
-    return JSON.writeValueAsString(answer);
   }
 
   /** What a batch took from each source, when its trigger began, and whether this run planned it. */

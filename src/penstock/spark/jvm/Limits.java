@@ -46,6 +46,18 @@ public class Limits {
     debt(runId, execution).files.put(path, text);
   }
 
+  /**
+   * The user's own limit of a source: the one that `gated` remembered, or that of before we met the run, or the present.
+   * It is owed from now on.
+   */
+  public synchronized Object own(String runId, Object execution, int source, String remembered) throws Exception {
+    Object known = owed(runId, source);
+    Object before = known == null ? Engine.limit(execution, source) : known;
+    Object own = remembered == null ? before : Engine.parseLimit(remembered, before);
+    owe(runId, execution, source, own);
+    return own;
+  }
+
   /** The user's own limit of a source; null where none is known. */
   public synchronized Object owed(String runId, int source) {
     Debt debt = (Debt) debts.get(runId);
@@ -101,6 +113,12 @@ public class Limits {
     if (failed != null) {
       throw failed;
     }
+  }
+
+  /** Give a run that was met, and that nobody steers, the limits that it had; nothing is owed to it any more. */
+  public void release(String runId) throws Exception {
+    giveBack(runId);
+    settle(runId);
   }
 
   /** From now on limits of ours are set again. */

@@ -19,7 +19,10 @@ from penstock.errors import LimitsReturnedError, UnsupportedError
 from penstock.spark.faults import cause, hint
 
 # Our classes in the JVM; each may use those before it.
-_CLASSES = ("Reflect", "FileSource", "Engine", "Limits", "LogSizes", "Scans", "Plans", "Probe")
+_CLASSES = (
+    *("Reflect", "FileSource", "Engine", "Scans", "Plans", "Outbox", "Limits", "Lease", "Starts"),
+    *("Broker", "LogSizes", "OffsetWatch", "SizeWatch", "Probe"),
+)
 _READY_S = 30.0
 _ASK_MS = 10_000
 _RETURNED = "the user's own limits are back in force; wait until events are taken again"
@@ -37,7 +40,7 @@ class Bridge:
 
     def query(self, query_id: str, run_id: str) -> StreamingQuery | None:
         """A run that is active now, in whatever session it was started."""
-        execution = self.probe.execution(query_id, run_id)
+        execution = self.probe.starts().execution(query_id, run_id)
         return None if execution is None else StreamingQuery(execution)
 
 
@@ -124,15 +127,19 @@ class LiveQuery:
 
     def set_max_files(self, source: int, files: int) -> None:
         """Limit the next batches to so many files."""
-        self._limit(source, self._engine.maxFiles(files))
+        _in_force(self._probe.setFiles(self.id, self._execution, source, files))
 
     def set_max_bytes(self, source: int, bytes_: int) -> None:
         """Limit the next batches to files of so many bytes; the engine takes at least one file."""
-        self._limit(source, self._engine.maxBytes(bytes_))
+        _in_force(self._probe.setBytes(self.id, self._execution, source, bytes_))
 
     def set_rows(self, source: int, most: int, least: int = 0, delay_s: float = 0.0) -> None:
         """Limit the next batches to so many rows; with `least`, wait for those, but at most `delay_s` after a batch."""
-        self._limit(source, self._engine.rows(most, least, round(delay_s * 1e3)))
+        _in_force(self._probe.setRows(self.id, self._execution, source, most, least, round(delay_s * 1e3)))
+
+    def set_file(self, path: str, text: str) -> None:
+        """Limit the next batches of a source that reads its limit from this file."""
+        _in_force(self._probe.setFile(self.run_id, path, text))
 
     def set_limit(self, source: int, limit: Any) -> None:
         """Put back a read limit object that the engine gave before."""
@@ -147,32 +154,22 @@ class LiveQuery:
 
         It is owed from now on: the JVM itself gives it back where nobody polls any more.
         """
-        limits = self._probe.limits()
-        original = limits.owed(self.run_id, source)
-        before = self._engine.limit(self._execution, source) if original is None else original
-        own = before if remembered is None else self._engine.parseLimit(remembered, before)
-        limits.owe(self.run_id, self._execution, source, own)
-        return own
+        return self._probe.limits().own(self.run_id, self._execution, source, remembered)
 
     def owe_file(self, path: str, text: str) -> None:
         """The content of a file that is the user's own limit, for a source that reads its limit there."""
         self._probe.limits().oweFile(self.run_id, self._execution, path, text)
 
-    def set_file(self, path: str, text: str) -> None:
-        """Limit the next batches of a source that reads its limit from this file."""
-        if not self._probe.limits().setFile(self.run_id, path, text):
-            raise LimitsReturnedError(_RETURNED)
-
     def retention_s(self, source: int, topics: Collection[str]) -> dict[str, float | None]:
         """How long the broker keeps the records of each topic; None where it keeps them for ever."""
         names = _java_list(topics)
-        told = json.loads(self._engine.retention(self._execution, source, names, _ASK_MS))
+        told = json.loads(self._probe.retention(self._execution, source, names, _ASK_MS))
         return {topic: None if ms is None or ms < 0 else ms / 1e3 for topic, ms in told.items()}
 
     def ends_at(self, source: int, times_s: Sequence[float]) -> list[str]:
         """Where the partitions of a Kafka source ended at these times, by its records' timestamps; offsets as JSON."""
         times = _java_list([round(time_s * 1e3) for time_s in times_s])
-        return [json.dumps(ends) for ends in json.loads(self._engine.endsAt(self._execution, source, times, _ASK_MS))]
+        return [json.dumps(ends) for ends in json.loads(self._probe.endsAt(self._execution, source, times, _ASK_MS))]
 
     def carry_plan(self, text: str) -> int:
         """Put a plan in force for the workers; returns the first batch that runs with it, the next one planned."""
@@ -182,10 +179,6 @@ class LiveQuery:
         """The plan that is carried to the workers now, with its first batch and the plan before, or None."""
         text: str | None = _of_plans(lambda: self._plans.carried(self._execution))
         return text
-
-    def _limit(self, source: int, limit: Any) -> None:
-        if not self._probe.setLimit(self.id, self._execution, source, limit):
-            raise LimitsReturnedError(_RETURNED)
 
     def _describe(self, query: StreamingQuery) -> dict[str, Any]:
         # The engine makes the sources in its own thread, a moment after start() returns.
@@ -202,6 +195,11 @@ class LiveQuery:
                     f"query {self.name or self.id} has no sources yet or any more; start it, wait until it runs, attach"
                 )
             time.sleep(0.02)
+
+
+def _in_force(set_: bool) -> None:
+    if not set_:
+        raise LimitsReturnedError(_RETURNED)
 
 
 def _of_plans(call: Callable[[], Any]) -> Any:

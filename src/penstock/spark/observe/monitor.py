@@ -168,7 +168,9 @@ class Monitor:
         if host is not None and self._host is not None:
             raise UnsupportedError("attach_all is at work already for this session; stop() the first one")
         self._at_the_jvm(
-            lambda: self._bridge.probe.welcome(None if host is None else names, files, rows, session._jsparkSession)
+            lambda: self._bridge.probe.starts().welcome(
+                None if host is None else names, files, rows, session._jsparkSession
+            )
         )
         self._host = host
 
@@ -274,7 +276,7 @@ class Monitor:
                     self._take(event)
                 finally:
                     if run not in self._observers:
-                        self._at_the_jvm(lambda: self._bridge.probe.release(run))
+                        self._at_the_jvm(lambda: self._bridge.probe.limits().release(run))
         except Exception:
             log.exception("penstock: query %s starts and could not be attached", event.get("query"))
         finally:

@@ -31,7 +31,7 @@ class Span:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class RaceResult:
     """The batches of one contender, of so many items in all; `cut_s` is the time after which its run was ended early.
 
     Every batch that was delivered counts, also the first: a user waits for it all the same.
@@ -45,7 +45,7 @@ class Outcome:
     size: float | None = None
 
     @classmethod
-    def of(cls, recording: Recording, summary: Mapping[str, Any], slo: Slo, items: int, limit_s: float) -> Outcome:
+    def of(cls, recording: Recording, summary: Mapping[str, Any], slo: Slo, items: int, limit_s: float) -> RaceResult:
         """From the journal of a run and its summary."""
         batches = [sample for sample in delivered(recording) if sample.started_s is not None]
         first_s = batches[0].started_s or 0.0 if batches else 0.0
@@ -113,17 +113,17 @@ def seconds(value: float | None) -> str:
     return DASH if value is None else f"{value:.3g} s" if value < 999.5 else f"{value:.0f} s"
 
 
-def to_json(outcomes: Mapping[str, Outcome]) -> dict[str, Any]:
+def to_json(outcomes: Mapping[str, RaceResult]) -> dict[str, Any]:
     """All contenders; one that did not run is null."""
     return {"contenders": {name: outcomes[name].to_json() if name in outcomes else None for name in NAMES}}
 
 
-def sentence(outcomes: Mapping[str, Outcome]) -> str:
+def sentence(outcomes: Mapping[str, RaceResult]) -> str:
     """What happened, the price included.
 
     >>> spans = tuple(Span(0.9 * n, 0.9 if n else 1.2, 100) for n in range(45))
-    >>> plain = Outcome((Span(0.0, 38.2, 4500),), bound_s=1.0, items=4500)
-    >>> print(sentence({PENSTOCK: Outcome(spans, 1.0, 4500), PLAIN: plain}))
+    >>> plain = RaceResult((Span(0.0, 38.2, 4500),), bound_s=1.0, items=4500)
+    >>> print(sentence({PENSTOCK: RaceResult(spans, 1.0, 4500), PLAIN: plain}))
     44 of 45 batches took at most 1 s; plain Spark made one batch of 38.2 s. The backlog was drained in
     40.5 s, 1.06 times plain Spark's time.
     """
@@ -133,7 +133,7 @@ def sentence(outcomes: Mapping[str, Outcome]) -> str:
     return f"{kept} {_price(ours, plain)}"
 
 
-def notes(outcomes: Mapping[str, Outcome]) -> list[str]:
+def notes(outcomes: Mapping[str, RaceResult]) -> list[str]:
     """What a reader must know: which runs were ended early."""
     busy = ": this machine is busy or slow." if PLAIN in outcomes and outcomes[PLAIN].cut_s is not None else "."
     return [
@@ -143,7 +143,7 @@ def notes(outcomes: Mapping[str, Outcome]) -> list[str]:
     ]
 
 
-def _price(ours: Outcome, plain: Outcome) -> str:
+def _price(ours: RaceResult, plain: RaceResult) -> str:
     """What keeping the bound cost in time."""
     if ours.drain_s is None:
         done = f"{ours.done_percent:.0f}% of the backlog was done after {seconds(ours.cut_s)}"
@@ -152,7 +152,7 @@ def _price(ours: Outcome, plain: Outcome) -> str:
     return f"The backlog was drained in {seconds(ours.drain_s)}{ratio}."
 
 
-def _plainly(plain: Outcome) -> str:
+def _plainly(plain: RaceResult) -> str:
     if not plain.batches:
         return f"had ended no batch after {seconds(plain.cut_s)}"
     if plain.batches == 1:

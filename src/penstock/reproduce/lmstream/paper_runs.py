@@ -40,7 +40,7 @@ _TRIGGERS_TO_END = 2.5
 
 
 @dataclass(frozen=True)
-class Job:
+class PaperRun:
     """One run of the plan; those with a number above 0 under `spare` may be left out, the highest first."""
 
     query: str
@@ -55,14 +55,14 @@ class Job:
     def name(self) -> str:
         """Its folder, and its name.
 
-        >>> next(Plan().jobs()).name
+        >>> next(PaperRuns().jobs()).name
         'constant/lr1s/baseline'
         """
         return f"{self.traffic}/{self.query}/{self.variant}"
 
 
 @dataclass(frozen=True)
-class Plan:
+class PaperRuns:
     """All runs of a reproduction.
 
     At a `speed` of 2 a second of stream takes half a second, and so all times are half: those between datasets, the
@@ -79,10 +79,10 @@ class Plan:
     limit_s: float | None = 2100.0
     warm: bool = True
 
-    def jobs(self) -> Iterator[Job]:
+    def jobs(self) -> Iterator[PaperRun]:
         """The runs in their order: by query, each beginning with another variant, so that none is always first.
 
-        >>> [job.variant for job in Plan(queries=("lr1s", "lr1t"), variants=(BASELINE, LMSTREAM)).jobs()][:4]
+        >>> [job.variant for job in PaperRuns(queries=("lr1s", "lr1t"), variants=(BASELINE, LMSTREAM)).jobs()][:4]
         ['baseline', 'lmstream', 'lmstream', 'baseline']
         """
         for number, query in enumerate(self.queries):
@@ -113,14 +113,14 @@ class Plan:
     def arrivals(self, traffic: str) -> str:
         """When datasets come, as an application reads it.
 
-        >>> Plan().arrivals(RANDOM), Plan(speed=2).arrivals(CONSTANT)
+        >>> PaperRuns().arrivals(RANDOM), PaperRuns(speed=2).arrivals(CONSTANT)
         ('datasets:rows=1000,every=1s,sd=250,seed=1', 'datasets:rows=1000,every=500ms')
         """
         every = format_duration(1 / self.speed).replace(" ", "")
         varied = f",sd={DEVIATION},seed={self.seed}" if traffic == RANDOM else ""
         return f"datasets:rows={_DATASET},every={every}{varied}"
 
-    def _job(self, query: str, variant: str, traffic: str) -> Job:
+    def _job(self, query: str, variant: str, traffic: str) -> PaperRun:
         bound_s = self.bound_s(query)
         ending_s = _TRIGGERS_TO_END * self.trigger_s if variant == BASELINE else bound_s
         spec = RunSpec(
@@ -133,7 +133,7 @@ class Plan:
             **self._variant(query, variant),
         )
         spare = 1 + _TUNED_FIRST.index(query) if variant == TUNED else 0
-        return Job(query, variant, traffic, spec, self.stream_s + ending_s + _AROUND_S, spare)
+        return PaperRun(query, variant, traffic, spec, self.stream_s + ending_s + _AROUND_S, spare)
 
     def _variant(self, query: str, variant: str) -> dict[str, Any]:
         if variant == BASELINE:
@@ -155,6 +155,6 @@ def tumbles(query: Query) -> bool:
     return query.slide_s == query.range_s
 
 
-def quick_plan() -> Plan:
+def quick_runs() -> PaperRuns:
     """A first look in less than five minutes: the published pair only, 20 s of stream at four times its speed."""
-    return Plan("test", speed=4.0, variants=(BASELINE, LMSTREAM), random=(), limit_s=None, warm=False)
+    return PaperRuns("test", speed=4.0, variants=(BASELINE, LMSTREAM), random=(), limit_s=None, warm=False)
