@@ -59,6 +59,12 @@ def test_looks_that_come_late_or_from_a_clock_that_was_set_back_change_nothing()
     assert known.arrival_s(PART, 150) == 10.5
 
 
+def test_a_batch_that_saw_more_than_a_look_just_before_it_is_believed():
+    known = history((10.0, 100), (11.0, 200))
+    known.see(10.99, {PART: 210})
+    assert known.arrival_s(PART, 205) == 11.0
+
+
 def test_the_rate_is_that_of_the_last_ten_seconds():
     looks = [(float(second), 10 * second) for second in range(100)]
     assert history(*looks, (109.0, 990 + 1000)).rate_per_s == 100.0

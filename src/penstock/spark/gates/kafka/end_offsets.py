@@ -13,6 +13,8 @@ Ends: TypeAlias = Mapping[tuple[str, int], int]
 """An offset of each partition of each topic."""
 
 _POINTS = 1024
+# Looks that are so close are of one moment (s); where the clock was set back, they are further apart.
+_SAME_MOMENT_S = 1.0
 _RATE_S = 10.0
 
 
@@ -71,9 +73,11 @@ class OffsetHistory:
             return
         if same_until_s is not None and self._at_s and self._at_s[-1] < same_until_s < at_s:
             self._add(same_until_s, self._ends[-1])
-        # The clock may have been set back; looks that come late from another thread tell nothing new.
         if not self._at_s or at_s > self._at_s[-1]:
             self._add(at_s, dict(ends))
+        elif self._at_s[-1] - at_s < _SAME_MOMENT_S and any(end > self.ends.get(part, 0) for part, end in ends.items()):
+            # A batch looks a moment after its trigger, whose time it tells; another thread looked in between.
+            self._add(self._at_s[-1], dict(ends))
 
     def seed(self, looks: Sequence[tuple[float, Ends]]) -> None:
         """Looks from before the first one, oldest first, as the broker tells them by its records' timestamps."""
