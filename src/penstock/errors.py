@@ -34,6 +34,10 @@ class UnsupportedError(PenstockError):
     """Something that this query, source or Spark version cannot do; the text says what to do instead."""
 
 
+class KernelError(PenstockError):
+    """A kernel raised for a window; what it raised is the cause."""
+
+
 class LimitsReturnedError(PenstockError):
     """A limit was not set, since the user's own limits are back in force for now. That is no fault."""
 

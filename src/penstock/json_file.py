@@ -1,4 +1,4 @@
-"""JSON objects in files, each replaced whole, so that no reader ever finds a torn one."""
+"""Files that are replaced whole, so that no reader ever finds a torn one; most of them hold a JSON object."""
 
 from __future__ import annotations
 
@@ -18,11 +18,16 @@ def write_json(path: str | Path, fields: Mapping[str, Any], indent: int | None =
     >>> read_json(path), write_json(path, {"size": 500}), read_json(path)
     (None, None, {'size': 500})
     """
+    write_whole(path, json.dumps(fields, indent=indent, ensure_ascii=False) + "\n")
+
+
+def write_whole(path: str | Path, text: str) -> None:
+    """Write a text, whole or not at all."""
     # Plain calls: some of these are written for every batch, and pathlib costs as much as the disk.
-    fresh, text = f"{path}.{os.getpid()}.tmp", json.dumps(fields, indent=indent, ensure_ascii=False).encode() + b"\n"
+    fresh, content = f"{path}.{os.getpid()}.tmp", text.encode()
     with open(fresh, "wb", buffering=0) as file:
-        written = file.write(text)
-    if written != len(text):
+        written = file.write(content)
+    if written != len(content):
         # A disk that is nearly full takes a part, without an error.
         os.unlink(fresh)
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))

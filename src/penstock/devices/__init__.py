@@ -1,0 +1,1 @@
+"""Kernels on devices: one user function for one window, run over many windows on a CPU or a GPU."""
