@@ -25,6 +25,10 @@ _LAZY = {
     "configure": "penstock.spark.session",
     "gated": "penstock.spark.reader",
     "read_workload": "penstock.spark.source.workload",
+    "in_order": "penstock.spark.windows.api",
+    "windows": "penstock.spark.windows.api",
+    "kernel": "penstock.devices.kernel",
+    "kernels": "penstock.kernels",
 }
 
 

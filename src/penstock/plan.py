@@ -101,8 +101,8 @@ NO_PLAN = Plan()
 class BatchEcho:
     """What the workers of one batch told of it: the version that each ran, and their seconds by stage, summed up.
 
-    `highest` has the largest value that any of them told under a name. A batch runs one version whole; where it did
-    not, `versions` has several.
+    `highest` has the largest value that any of them told under a name, `counts` the sums. A batch runs one version
+    whole; where it did not, `versions` has several.
 
     >>> BatchEcho(7, versions=(3,), partitions=2, seconds={"detect": 0.4}).version
     3
@@ -113,6 +113,7 @@ class BatchEcho:
     partitions: int
     seconds: Mapping[str, float] = field(default_factory=dict)
     highest: Mapping[str, float] = field(default_factory=dict)
+    counts: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def version(self) -> int | None:

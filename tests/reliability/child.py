@@ -157,6 +157,53 @@ def plans(run: Run, spark: SparkSession) -> None:
     spark.stop()
 
 
+def windows(run: Run, spark: SparkSession) -> None:
+    """Windows over the numbered items of a query, in other sliding batches after each batch, until all are done."""
+    import penstock
+    from penstock.journal import Follower
+    from penstock.patterns import parse, parse_arrivals
+    from penstock.spark.windows.checks import ROCKSDB, SHUFFLE, STATE_STORE
+    from penstock.workloads.workload import Workload
+
+    spark.conf.set(STATE_STORE, ROCKSDB)
+    spark.conf.set(SHUFFLE, "2")
+
+    @penstock.kernel("total double")
+    def total(value: Any) -> Any:
+        found = 0.0
+        for each in value:
+            found += each
+        return found
+
+    (name,) = run.names
+    workload = Workload(parse_arrivals("saturated"), parse("constant:value=1"), items=run.items, seed=SEED)
+    df = penstock.gated(penstock.read_workload(spark, workload), first=run.size).load()
+    numbered = penstock.windows(df, order="id", journal=run.journal(name))
+    out = numbered.rows(50, every=7, batch=3, replicas=2).apply(total, "value")
+    place = run.folder / name
+    writer = out.writeStream.format("parquet").option("path", str(place / "output"))
+    query = writer.option("checkpointLocation", str(place / "checkpoint")).queryName(name).start()
+    handle = run.attach(query)
+
+    def change() -> None:
+        follower, number = Follower(run.journal(name)), 0
+        while handle.active:
+            for record in follower.poll():
+                if record["kind"] == "echo":
+                    number += 1
+                    protocol = ("hard", "soft")[number % 2]
+                    handle.set_windows(batch=1 + number % 4, replicas=1 + number % 3, protocol=protocol)
+            time.sleep(0.001)
+
+    changing = threading.Thread(target=change, daemon=True)
+    changing.start()
+    query.processAllAvailable()
+    query.stop()
+    handle.detach()
+    changing.join(WAIT_S)
+    spark.stop()
+
+
 def finish(run: Run, spark: SparkSession) -> None:
     """Every query until all its items are done."""
     queries, handles = [], []
@@ -248,7 +295,8 @@ def main(scenario: str, *what: str) -> None:
     run.attached.unlink(missing_ok=True)
     spark = run.session()
     print("READY", flush=True)
-    {"finish": finish, "fail": fail, "stop": stop, "leave": leave, "full": full, "plans": plans}[scenario](run, spark)
+    scenarios = (finish, fail, stop, leave, full, plans, windows)
+    {each.__name__: each for each in scenarios}[scenario](run, spark)
     print("DONE", flush=True)
 
 

@@ -95,9 +95,9 @@ class Watcher:
         if event.get("bad"):
             raise RuntimeError("a bug of the watcher")
 
-    def on_lost(self, why: str, trace: str | None = None) -> None:
+    def on_lost(self, why: str, stack: str | None = None) -> None:
         self.lost.append(why)
-        self.trace = trace
+        self.stack = stack
 
 
 class Context:
@@ -112,7 +112,8 @@ class Context:
 @pytest.fixture
 def probe(monkeypatch: pytest.MonkeyPatch) -> Probe:
     made = Probe()
-    bridge = SimpleNamespace(probe=made, query=lambda query_id, run_id: SimpleNamespace(id=query_id, runId=run_id))
+    found = lambda query_id, run_id: SimpleNamespace(id=query_id, runId=run_id)  # noqa: E731
+    bridge = SimpleNamespace(probe=made, limits=made.limits(), query=found)
     monkeypatch.setattr(monitors, "Bridge", lambda context, lease_s: bridge)
     return made
 
@@ -291,7 +292,7 @@ def test_a_monitor_that_fails_tells_its_watchers_the_error_and_its_traceback(pro
     probe.events.put(ZeroDivisionError("a bug of ours"))
     until(lambda: watcher.lost)
     assert watcher.lost == ["the monitor has failed: ZeroDivisionError('a bug of ours')"]
-    assert "in poll" in (watcher.trace or "")
+    assert "in poll" in (watcher.stack or "")
     assert probe.closed
 
 

@@ -70,7 +70,7 @@ def echo_to_record(echo: BatchEcho) -> Record:
     >>> echo_to_record(BatchEcho(7, versions=(3,), partitions=2, seconds={"detect": 0.4}))
     {'batch_id': 7, 'versions': [3], 'partitions': 2, 'seconds': {'detect': 0.4}}
     """
-    told = {"seconds": dict(echo.seconds), "highest": dict(echo.highest)}
+    told = {"seconds": dict(echo.seconds), "highest": dict(echo.highest), "counts": dict(echo.counts)}
     main = {"batch_id": echo.batch_id, "versions": list(echo.versions), "partitions": echo.partitions}
     return {**main, **{name: values for name, values in told.items() if values}}
 
@@ -81,11 +81,12 @@ def to_echo(record: Record) -> BatchEcho:
     >>> to_echo({"batch_id": 7, "versions": [3], "partitions": 2, "from_the_future": 1}).version
     3
     """
-    seconds, highest = (
-        {str(key): float(each) for key, each in record.get(name, {}).items()} for name in ("seconds", "highest")
+    seconds, highest, counts = (
+        {str(key): float(each) for key, each in record.get(name, {}).items()}
+        for name in ("seconds", "highest", "counts")
     )
     versions = tuple(int(version) for version in record["versions"])
-    return BatchEcho(int(record["batch_id"]), versions, int(record["partitions"]), seconds, highest)
+    return BatchEcho(int(record["batch_id"]), versions, int(record["partitions"]), seconds, highest, counts)
 
 
 def to_line(record: Record) -> bytes:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pyspark.sql.streaming.query import StreamingQuery
 
@@ -16,6 +16,9 @@ from penstock.sample import Decision
 from penstock.score import summarise
 from penstock.slo import Slo
 from penstock.spark.runs import Runs
+
+if TYPE_CHECKING:
+    from penstock.stages.windows.switch import Switch
 
 
 class Handle:
@@ -76,6 +79,27 @@ class Handle:
         """Change parts of the plan from the next planned batch on; durable before it returns."""
         return self._runs.set_plan(parts, reason)
 
+    def set_windows(
+        self,
+        *,
+        batch: int | None = None,
+        replicas: int | None = None,
+        protocol: str = "hard",
+        reason: str = "set by the user",
+    ) -> Switch:
+        """Compute windows without a key in other sliding batches, or on other numbers of tasks, while the query runs.
+
+        Results stay the same. `protocol` is "hard" (soon) or "soft" (where old and new turns meet). The change is
+        durable before it returns; give `penstock.windows` the same `journal=`, so that a restart knows of it.
+        """
+        # Whoever has no windows needs no Arrow.
+        from penstock.spark.windows.change import changed
+
+        rows = self._runs.batch_rows
+        found, parts = changed(self.plan, self._runs.echoed, rows, batch=batch, replicas=replicas, protocol=protocol)
+        self.set_plan(parts, reason)
+        return found
+
     def detach(self) -> None:
         """Give the user's own limits back and stop watching; the query goes on."""
         self._runs.detach()
@@ -85,7 +109,7 @@ class Handle:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         """Detach."""
         self.detach()

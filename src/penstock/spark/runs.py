@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import threading
 import time
 from collections import deque
@@ -14,18 +15,19 @@ from pyspark.sql.streaming.query import StreamingQuery
 from penstock.control.loop import Loop
 from penstock.control.protocol import Change
 from penstock.errors import UnsupportedError
-from penstock.plan import Plan
+from penstock.plan import BatchEcho, Plan
 from penstock.sample import BatchSample
 from penstock.spark import advice
 from penstock.spark.advice import Advice
 from penstock.spark.faults import cause, hint
 from penstock.spark.gates import Retention, SourceGate
 from penstock.spark.jvm.bridge import LiveQuery
-from penstock.spark.observe.lane import Event
+from penstock.spark.observe.lane import ProbeEvent
 from penstock.spark.observe.monitor import Monitor
 from penstock.spark.observe.report import BatchReport, parse_job_end, parse_progress
 from penstock.spark.observe.sampler import Sampler
 from penstock.spark.plans.carrier import Carrier
+from penstock.spark.windows.notes import ADVANCE, ROW, Devices, left_out
 from penstock.telemetry.sink import Sink
 from penstock.units import format_duration
 
@@ -70,6 +72,9 @@ class Runs:
         self._untold_s = 0.0
         self._advised: set[str] = set()
         self._recent: deque[BatchSample] = deque(maxlen=advice.IDLE_BATCHES)
+        self._devices = Devices()
+        self.echoed: dict[str, float] = {}
+        """The highest values that workers told so far, by name."""
 
     def begin(self) -> None:
         """Close the loop around the first run."""
@@ -106,7 +111,16 @@ class Runs:
                 self.changed(Change(name, f"version {plan.version}", reason), self.carrier.first)
         return plan
 
-    def on_event(self, event: Event) -> None:
+    @property
+    def batch_rows(self) -> float | None:
+        """The most rows that the last and the next batches take; None where nothing limits them in rows."""
+        if self.ended is not None or self.gate.unit != "rows" or self.loop.observe_only:
+            return None
+        with self._lock:
+            recent = [sample.size for sample in self._recent if math.isfinite(sample.size)]
+        return max([self.loop.decision.size, *recent])
+
+    def on_event(self, event: ProbeEvent) -> None:
         """One event of the probe; called in the lane of this query."""
         began_s = time.perf_counter()
         with self._lock:
@@ -141,17 +155,17 @@ class Runs:
             self.loop.resume(gate, journal)
         self._look_for_the_end()
 
-    def on_lost(self, why: str, trace: str | None = None) -> None:
+    def on_lost(self, why: str, stack: str | None = None) -> None:
         """The session is gone, or the monitor has failed with this traceback."""
-        if trace is not None:
-            self.loop.journal.event("monitor-fault", error=why, traceback=trace)
+        if stack is not None:
+            self.loop.journal.event("monitor-fault", error=why, traceback=stack)
         self._end(why, for_good=True)
 
     def give_way(self) -> None:
         """Another handle takes over: the limit in force stays, since an open gate would let the backlog through."""
         self._end("attached anew", for_good=True, restore=False)
 
-    def _take(self, event: Event, began_s: float) -> None:
+    def _take(self, event: ProbeEvent, began_s: float) -> None:
         kind, sample = event["kind"], None
         if kind == "job":
             sample = self._sampler.sample(parse_job_end(event))
@@ -165,7 +179,8 @@ class Runs:
             progress = parse_progress(event["progress"], *counted)
             sample = self._sampler.sample(progress)
             self._observe(sample, began_s)
-            self.carrier.progressed(progress)
+            for echo in self.carrier.progressed(progress):
+                self._heard(echo)
             if sample is not None:
                 self._advise_on(progress, sample)
         elif kind == "terminated":
@@ -195,6 +210,17 @@ class Runs:
                 self.loop.journal.event("retention", topic=told.topic, seconds=told.seconds)
             else:
                 self._advise(told)
+
+    def _heard(self, echo: BatchEcho) -> None:
+        if ROW in self.echoed:
+            advance = echo.highest.get(ROW, 0.0) - self.echoed[ROW]
+            self.echoed[ADVANCE] = max(self.echoed.get(ADVANCE, 0.0), advance)
+        for name, value in echo.highest.items():
+            self.echoed[name] = max(self.echoed.get(name, value), value)
+        for given in left_out(echo):
+            self._advise(given)
+        if (why := self._devices.heard(echo)) is not None:
+            self.loop.journal.event("device", why=why)
 
     def _observe(self, sample: BatchSample | None, began_s: float) -> None:
         if sample is None:

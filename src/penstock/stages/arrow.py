@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from penstock.errors import BadInputError, MissingExtraError
 
-try:
+if TYPE_CHECKING:
     import pyarrow as pa
-except ImportError as error:
-    raise MissingExtraError("pyarrow", "spark") from error
+
+
+def _arrow() -> Any:
+    """Arrow at use: applications are listed without it."""
+    try:
+        import pyarrow
+    except ImportError as error:
+        raise MissingExtraError("pyarrow", "spark") from error
+    return pyarrow
 
 
 def packed(rows: Any) -> pa.Array:
@@ -24,7 +31,8 @@ def packed(rows: Any) -> pa.Array:
     """
     rows = np.ascontiguousarray(rows)
     ends = np.arange(len(rows) + 1, dtype=np.int32) * np.int32(rows.shape[1] * rows.itemsize)
-    return pa.Array.from_buffers(pa.binary(), len(rows), [None, pa.py_buffer(ends), pa.py_buffer(rows)])
+    arrow = _arrow()
+    return arrow.Array.from_buffers(arrow.binary(), len(rows), [None, arrow.py_buffer(ends), arrow.py_buffer(rows)])
 
 
 def listed(rows: Any) -> pa.Array:
@@ -34,7 +42,8 @@ def listed(rows: Any) -> pa.Array:
     [[1, 2], [3, 4]]
     """
     ends = np.arange(len(rows) + 1, dtype=np.int32) * np.int32(rows.shape[1])
-    return pa.ListArray.from_arrays(ends, pa.array(np.ascontiguousarray(rows).ravel()))
+    arrow = _arrow()
+    return arrow.ListArray.from_arrays(ends, arrow.array(np.ascontiguousarray(rows).ravel()))
 
 
 def record_batch(columns: Mapping[str, NDArray[Any] | list[Any]]) -> Any:
@@ -44,8 +53,9 @@ def record_batch(columns: Mapping[str, NDArray[Any] | list[Any]]) -> Any:
     >>> matrix(batch, "units", np.uint8, 2).tolist(), vector(batch, "id").tolist()
     ([[1, 2], [3, 4]], [0, 1])
     """
-    arrays = [packed(column) if np.ndim(column) == 2 else pa.array(column) for column in columns.values()]
-    return pa.RecordBatch.from_arrays(arrays, names=list(columns))
+    arrow = _arrow()
+    arrays = [packed(column) if np.ndim(column) == 2 else arrow.array(column) for column in columns.values()]
+    return arrow.RecordBatch.from_arrays(arrays, names=list(columns))
 
 
 def matrix(batch: Any, name: str, dtype: DTypeLike, width: int) -> NDArray[Any]:

@@ -11,7 +11,7 @@ from penstock.plan import BatchEcho
 
 def test_echoes_read_back_in_order_and_leave_samples_alone(path: Path, header: Any, a_sample: Any) -> None:
     told = [
-        BatchEcho(0, (1,), 2, {"denoise": 0.25, "detect": 1.5}, {"row": 99.0}),
+        BatchEcho(0, (1,), 2, {"denoise": 0.25, "detect": 1.5}, {"row": 99.0}, {"windows": 40.0}),
         BatchEcho(1, (1, 2), 2),
     ]
     with Journal.open(path, header) as journal:

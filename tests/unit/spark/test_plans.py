@@ -51,7 +51,7 @@ def progress(batch_id: int, executed: bool = True) -> BatchReport:
 
 def echoed(batch_id: int, *versions: int) -> Echoed:
     """What one partition for each of these versions echoes."""
-    return {("q", batch_id, part, version): ({"work": 0.5}, {}) for part, version in enumerate(versions)}
+    return {("q", batch_id, part, version): ({"work": 0.5}, {}, {}) for part, version in enumerate(versions)}
 
 
 @pytest.fixture
@@ -210,5 +210,5 @@ def test_what_one_partition_echoes_twice_adds_up_and_its_highest_value_stays() -
     held: Echoed = {}
     key = ("q", 1, 0, 1)
     for seconds, row in ((0.5, 9.0), (0.25, 7.0)):
-        _Merge().addInPlace(held, {key: ({"work": seconds}, {"row": row})})
-    assert held == {key: ({"work": 0.75}, {"row": 9.0})}
+        _Merge().addInPlace(held, {key: ({"work": seconds}, {"row": row}, {"rows": 2.0})})
+    assert held == {key: ({"work": 0.75}, {"row": 9.0}, {"rows": 4.0})}

@@ -8,7 +8,7 @@ from typing import NamedTuple, Protocol
 from penstock.errors import UnsupportedError
 from penstock.sample import BatchSample, Decision
 from penstock.spark.advice import Advice
-from penstock.spark.observe.lane import Event
+from penstock.spark.observe.lane import ProbeEvent
 from penstock.spark.observe.report import SourceRange
 from penstock.spark.observe.sampler import Admitted
 
@@ -40,7 +40,7 @@ class SourceGate(Protocol):
         """What a batch took from this source."""
         ...
 
-    def on_event(self, event: Event, sample: BatchSample | None = None) -> Sequence[Advice | Retention]:
+    def on_event(self, event: ProbeEvent, sample: BatchSample | None = None) -> Sequence[Advice | Retention]:
         """Take what concerns it in an event of the query, and in the sample made of it; what it has to tell."""
         return ()
 

@@ -13,7 +13,7 @@ from penstock.size import clamp
 from penstock.spark.advice import Advice
 from penstock.spark.gates.protocol import Retention, SourceGate
 from penstock.spark.gates.row_costs import RowCosts
-from penstock.spark.observe.lane import Event
+from penstock.spark.observe.lane import ProbeEvent
 from penstock.spark.observe.report import SourceRange
 from penstock.spark.observe.sampler import Admitted
 
@@ -110,7 +110,7 @@ class SplitGate(SourceGate):
             rows=sum(_rows(a) for a in each) if knows_rows else None,
         )
 
-    def on_event(self, event: Event, sample: BatchSample | None = None) -> Sequence[Advice | Retention]:
+    def on_event(self, event: ProbeEvent, sample: BatchSample | None = None) -> Sequence[Advice | Retention]:
         """Every source takes its own; a confirmed sample tells what the rows of each cost."""
         if sample is not None and sample.confirmed:
             self.learn(sample)

@@ -8,14 +8,18 @@ import java.util.HashMap;
 import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
 
 /**
  * Whose limits are in force: for every run that we limit it keeps the user's own, which are owed back. They go back when
  * the run is released, and also when nobody in Python looks after it any more; until somebody does again, no limit of
- * ours reaches the engine. Compiled like the probe.
+ * ours reaches the engine. Of queries that are followed it keeps the limits last set, with which a later run begins.
+ * Compiled like the probe.
  */
 public class Limits {
   private final HashMap debts = new HashMap();
+  // By query and source; not under this object's lock, since a query that starts looks here.
+  private final ConcurrentHashMap followed = new ConcurrentHashMap();
 
   /** One run: what it is owed, and whether it has got that back for now. */
   private static class Debt {
@@ -62,6 +66,52 @@ public class Limits {
   public synchronized Object owed(String runId, int source) {
     Debt debt = (Debt) debts.get(runId);
     return debt == null ? null : debt.limits.get(Integer.valueOf(source));
+  }
+
+  /** Keep the limits of this query that are set from now on. */
+  public void follow(String queryId) {
+    followed.putIfAbsent(queryId, new ConcurrentHashMap());
+  }
+
+  public void unfollow(String queryId) {
+    followed.remove(queryId);
+  }
+
+  public void unfollowAll() {
+    followed.clear();
+  }
+
+  /** The limits last set, by source; null for a query that is not followed. */
+  public Map last(String queryId) {
+    return (Map) followed.get(queryId);
+  }
+
+  /**
+   * Limit a source to so many rows; with `least`, wait for those, but at most so long after a batch. From the next
+   * planned batch on; false where the run has the user's own limits back for now, so that it was not set.
+   */
+  public boolean setRows(String queryId, Object execution, int source, long most, long least, long delayMs)
+      throws Exception {
+    return setAndKeep(queryId, execution, source, Engine.rows(most, least, delayMs));
+  }
+
+  /** The same in files. */
+  public boolean setFiles(String queryId, Object execution, int source, long files) throws Exception {
+    return setAndKeep(queryId, execution, source, Engine.maxFiles(files));
+  }
+
+  /** The same in bytes of files. */
+  public boolean setBytes(String queryId, Object execution, int source, long bytes) throws Exception {
+    return setAndKeep(queryId, execution, source, Engine.maxBytes(bytes));
+  }
+
+  private boolean setAndKeep(String queryId, Object execution, int source, Object limit) throws Exception {
+    boolean set = set(String.valueOf(Engine.call(execution, "runId")), execution, source, limit);
+    Map last = last(queryId);
+    if (last != null) {
+      last.put(Integer.valueOf(source), limit);
+    }
+    return set;
   }
 
   /** Limit a source from its next planned batch on; false where its run has the user's limits back: nothing is set. */

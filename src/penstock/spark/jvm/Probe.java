@@ -18,9 +18,9 @@ import org.apache.spark.sql.streaming.StreamingQueryListener;
 
 /**
  * The part of Penstock that must live in the JVM, as Python sees it: it sees a batch's jobs begin and end without a
- * detour through Python, and sets a read limit in one call. Queries that start are met by `Starts`, end offsets and
- * sizes of Kafka's logs are watched by `OffsetWatch` and `SizeWatch`, users' limits come back by `Lease`, and events wait
- * in the `Outbox`. Compiled at run time by the Janino that Spark ships, hence raw types and no lambdas. It sits on a
+ * detour through Python. Limits are set by `Limits`, queries that start are met by `Starts`, end offsets and sizes of
+ * Kafka's logs are watched by `OffsetWatch` and `SizeWatch`, users' limits come back by `Lease`, and events wait in the
+ * `Outbox`. Compiled at run time by the Janino that Spark ships, hence raw types and no lambdas. It sits on a
  * listener queue of its own and throws nothing, so that it can neither delay nor break another listener.
  */
 public class Probe extends SparkListener {
@@ -103,7 +103,7 @@ public class Probe extends SparkListener {
   }
 
   public void unfollow(String queryId) {
-    starts.unfollow(queryId);
+    limits.unfollow(queryId);
     weighed.remove(queryId);
   }
 
@@ -112,30 +112,9 @@ public class Probe extends SparkListener {
     return starts;
   }
 
-  /** What the users are owed. */
+  /** Ours, and what the users are owed. */
   public Limits limits() {
     return limits;
-  }
-
-  /** Limit a source to so many rows; with `least`, wait for those, but at most so long after a batch. */
-  public boolean setRows(String queryId, Object execution, int source, long most, long least, long delayMs)
-      throws Exception {
-    return set(queryId, execution, source, Engine.rows(most, least, delayMs));
-  }
-
-  /** Limit a source to so many files. */
-  public boolean setFiles(String queryId, Object execution, int source, long files) throws Exception {
-    return set(queryId, execution, source, Engine.maxFiles(files));
-  }
-
-  /** Limit a source to files of so many bytes. */
-  public boolean setBytes(String queryId, Object execution, int source, long bytes) throws Exception {
-    return set(queryId, execution, source, Engine.maxBytes(bytes));
-  }
-
-  /** Limit a source that reads its limit from a file. */
-  public boolean setFile(String runId, String path, String text) throws Exception {
-    return limits.setFile(runId, path, text);
   }
 
   public String endsAt(Object execution, int source, List timesMs, long timeoutMs) throws Exception {
@@ -144,13 +123,6 @@ public class Probe extends SparkListener {
 
   public String retention(Object execution, int source, Collection topics, long timeoutMs) throws Exception {
     return Broker.retention(execution, source, topics, timeoutMs);
-  }
-
-  /** From the next planned batch on. False where the user's own limits are back for now, so that it was not set. */
-  private boolean set(String queryId, Object execution, int source, Object limit) throws Exception {
-    boolean set = limits.set(runId(execution), execution, source, limit);
-    starts.remember(queryId, source, limit);
-    return set;
   }
 
   @Override

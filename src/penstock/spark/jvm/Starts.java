@@ -1,7 +1,6 @@
 import java.util.Iterator;
 import java.util.Map;
 import java.util.WeakHashMap;
-import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.ReentrantLock;
@@ -20,7 +19,6 @@ public class Starts {
   private final Limits limits;
   private final Lease lease;
   private final Outbox outbox;
-  private final ConcurrentHashMap followed = new ConcurrentHashMap();
   private final Map greeters = new WeakHashMap();
   private volatile Object sharedState = null;
   private volatile String welcome = null;
@@ -36,19 +34,7 @@ public class Starts {
   /** Meet the later runs of this query too, and give them the limits last set, before their first batch. */
   public void follow(String queryId, Object session) throws Exception {
     greet(session);
-    followed.putIfAbsent(queryId, new ConcurrentHashMap());
-  }
-
-  public void unfollow(String queryId) {
-    followed.remove(queryId);
-  }
-
-  /** A later run of a followed query begins with this limit. */
-  public void remember(String queryId, int source, Object limit) {
-    Map last = (Map) followed.get(queryId);
-    if (last != null) {
-      last.put(Integer.valueOf(source), limit);
-    }
+    limits.follow(queryId);
   }
 
   /** Meet every query whose name matches, with a small first limit where it has none (0: without); null: no longer. */
@@ -67,7 +53,7 @@ public class Starts {
   /** Meet nobody any more. */
   public synchronized void close() {
     welcome = null;
-    followed.clear();
+    limits.unfollowAll();
     Iterator entries = greeters.entrySet().iterator();
     while (entries.hasNext()) {
       Map.Entry entry = (Map.Entry) entries.next();
@@ -92,11 +78,12 @@ public class Starts {
         String queryId = start.id().toString();
         String runId = start.runId().toString();
         String name = start.name() == null ? "" : start.name();
-        Object later = followed.containsKey(queryId) ? execution(queryId, runId) : null;
+        boolean followed = limits.last(queryId) != null;
+        Object later = followed ? execution(queryId, runId) : null;
         if (later != null) {
           Plans.again(later);
         }
-        if (followed.containsKey(queryId) || (welcome != null && name.matches(welcome))) {
+        if (followed || (welcome != null && name.matches(welcome))) {
           if (lease.leavesForLater(started(queryId, runId, name))) {
             return;
           }
@@ -200,7 +187,7 @@ public class Starts {
     }
 
     private void setFirst(Object execution) throws Exception {
-      Map last = (Map) followed.get(queryId);
+      Map last = limits.last(queryId);
       if (!Engine.gateable(execution, last != null)) {
         return;
       }

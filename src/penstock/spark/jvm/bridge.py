@@ -36,6 +36,7 @@ class Bridge:
         self.engine = instance(context, classes["Engine"])
         self.plans = instance(context, classes["Plans"])
         self.probe = instance(context, classes["Probe"])
+        self.limits = self.probe.limits()
         self.probe.open(context._jsc.sc(), round(lease_s * 1e3))
 
     def query(self, query_id: str, run_id: str) -> StreamingQuery | None:
@@ -87,7 +88,7 @@ class LiveQuery:
     """A running query: what it reads, how it is triggered, and the limits of its sources."""
 
     def __init__(self, query: StreamingQuery, bridge: Bridge) -> None:
-        self._probe, self._engine, self._plans = bridge.probe, bridge.engine, bridge.plans
+        self._probe, self._limits, self._engine, self._plans = bridge.probe, bridge.limits, bridge.engine, bridge.plans
         self._execution = _execution(query)
         self.id = str(query.id)
         self.run_id = str(query.runId)
@@ -127,19 +128,19 @@ class LiveQuery:
 
     def set_max_files(self, source: int, files: int) -> None:
         """Limit the next batches to so many files."""
-        _in_force(self._probe.setFiles(self.id, self._execution, source, files))
+        _in_force(self._limits.setFiles(self.id, self._execution, source, files))
 
     def set_max_bytes(self, source: int, bytes_: int) -> None:
         """Limit the next batches to files of so many bytes; the engine takes at least one file."""
-        _in_force(self._probe.setBytes(self.id, self._execution, source, bytes_))
+        _in_force(self._limits.setBytes(self.id, self._execution, source, bytes_))
 
     def set_rows(self, source: int, most: int, least: int = 0, delay_s: float = 0.0) -> None:
         """Limit the next batches to so many rows; with `least`, wait for those, but at most `delay_s` after a batch."""
-        _in_force(self._probe.setRows(self.id, self._execution, source, most, least, round(delay_s * 1e3)))
+        _in_force(self._limits.setRows(self.id, self._execution, source, most, least, round(delay_s * 1e3)))
 
     def set_file(self, path: str, text: str) -> None:
         """Limit the next batches of a source that reads its limit from this file."""
-        _in_force(self._probe.setFile(self.run_id, path, text))
+        _in_force(self._limits.setFile(self.run_id, path, text))
 
     def set_limit(self, source: int, limit: Any) -> None:
         """Put back a read limit object that the engine gave before."""
@@ -154,11 +155,11 @@ class LiveQuery:
 
         It is owed from now on: the JVM itself gives it back where nobody polls any more.
         """
-        return self._probe.limits().own(self.run_id, self._execution, source, remembered)
+        return self._limits.own(self.run_id, self._execution, source, remembered)
 
     def owe_file(self, path: str, text: str) -> None:
         """The content of a file that is the user's own limit, for a source that reads its limit there."""
-        self._probe.limits().oweFile(self.run_id, self._execution, path, text)
+        self._limits.oweFile(self.run_id, self._execution, path, text)
 
     def retention_s(self, source: int, topics: Collection[str]) -> dict[str, float | None]:
         """How long the broker keeps the records of each topic; None where it keeps them for ever."""

@@ -12,7 +12,8 @@ from typing import Any
 
 log = logging.getLogger("penstock")
 
-Event = dict[str, Any]
+ProbeEvent = dict[str, Any]
+"""What the probe tells, as parsed from JSON; its `kind` says what else is in it."""
 
 MOST_WAITING = 1000
 # They come once, and nothing else tells what they tell.
@@ -35,16 +36,16 @@ class Lane:
     [{'kind': 'job'}]
     """
 
-    def __init__(self, name: str, handle: Callable[[Event], None]) -> None:
+    def __init__(self, name: str, handle: Callable[[ProbeEvent], None]) -> None:
         self._handle = handle
         # The event in hand stays at the head until it is done.
-        self._inbox: deque[tuple[float, Event]] = deque()
+        self._inbox: deque[tuple[float, ProbeEvent]] = deque()
         self._closed = False
         self._changed = threading.Condition()
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
         self._thread.start()
 
-    def put(self, event: Event, *, first: bool = False) -> None:
+    def put(self, event: ProbeEvent, *, first: bool = False) -> None:
         """Have an event handled after those before it; `first`: after the one in hand."""
         with self._changed:
             if len(self._inbox) >= MOST_WAITING and event["kind"] not in _NEVER_DROPPED:
@@ -63,12 +64,12 @@ class Lane:
         """Wait for the end."""
         self._thread.join(timeout_s)
 
-    def stuck_on(self, for_s: float) -> Event | None:
+    def stuck_on(self, for_s: float) -> ProbeEvent | None:
         """The event in hand where it came longer ago than that, or None."""
         with self._changed:
             return self._inbox[0][1] if self._inbox and time.monotonic() - self._inbox[0][0] > for_s else None
 
-    def _drop(self, event: Event) -> None:
+    def _drop(self, event: ProbeEvent) -> None:
         last = self._inbox[-1][1]
         if last["kind"] != "dropped":
             last = {"kind": "dropped", "events": 0, "batches": 0}
@@ -85,7 +86,7 @@ class Lane:
             with self._changed:
                 self._inbox.popleft()
 
-    def _next(self) -> Event | None:
+    def _next(self) -> ProbeEvent | None:
         with self._changed:
             self._changed.wait_for(lambda: self._inbox or self._closed)
             if not self._inbox:

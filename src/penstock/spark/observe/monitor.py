@@ -18,7 +18,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from penstock.errors import BadInputError, UnsupportedError
 from penstock.spark.jvm.bridge import Bridge, LiveQuery
-from penstock.spark.observe.lane import Event, Lane
+from penstock.spark.observe.lane import Lane, ProbeEvent
 from penstock.units import format_duration, parse_duration_s
 
 log = logging.getLogger("penstock")
@@ -38,7 +38,7 @@ class Observer(Protocol):
     gives_way: bool
     """Whether a new attach may take its place."""
 
-    def on_event(self, event: Event) -> None:
+    def on_event(self, event: ProbeEvent) -> None:
         """Take one event of the probe, already parsed."""
         ...
 
@@ -46,8 +46,8 @@ class Observer(Protocol):
         """The query runs again, after it had stopped."""
         ...
 
-    def on_lost(self, why: str, trace: str | None = None) -> None:
-        """No event will come any more; `trace` is of a fault of ours."""
+    def on_lost(self, why: str, stack: str | None = None) -> None:
+        """No event will come any more; `stack` is the traceback of a fault of ours."""
         ...
 
     def give_way(self) -> None:
@@ -184,7 +184,7 @@ class Monitor:
         return True
 
     def _run(self) -> None:
-        why, trace = "the session has ended", None
+        why, stack = "the session has ended", None
         try:
             while (text := self._bridge.probe.poll(_POLL_MS)) is not None or not self._context_stopped():
                 if text is not None:
@@ -194,17 +194,17 @@ class Monitor:
             why = f"{why}: {type(gone).__name__}"
         except BaseException as fault:
             if not self._context_stopped():
-                why, trace = f"the monitor has failed: {fault!r}", traceback.format_exc()
+                why, stack = f"the monitor has failed: {fault!r}", traceback.format_exc()
                 log.exception("penstock: the monitor has failed; the users' own limits come back")
         finally:
-            self._lose(why, trace)
+            self._lose(why, stack)
 
     def _context_stopped(self) -> bool:
         # The JVM outlives a stopped context, and its probe would answer for ever.
         context = self._context()
         return context is None or context._jsc is None
 
-    def _lose(self, why: str, trace: str | None) -> None:
+    def _lose(self, why: str, stack: str | None) -> None:
         """Nothing is steered any more: the JVM gives all limits back and meets no further query, and all are told."""
         self._lost = True
         self._at_the_jvm(self._bridge.probe.close)
@@ -216,7 +216,7 @@ class Monitor:
             if id(observer) not in told:
                 told.add(id(observer))
                 # In a lane: a handle that is stuck must not keep the others from hearing of it.
-                lane = Lane("penstock-end", lambda event, each=observer: each.on_lost(why, trace))  # type: ignore[misc]
+                lane = Lane("penstock-end", lambda event, each=observer: each.on_lost(why, stack))  # type: ignore[misc]
                 lane.put({"kind": "lost"})
                 lane.close()
 
@@ -248,9 +248,9 @@ class Monitor:
             elif all(lane.stuck_on(self.lease_s / 2) is None for lane in lanes):
                 self._take_up(run, since_s)
 
-    def _give_back(self, run: str, event: Event) -> None:
+    def _give_back(self, run: str, event: ProbeEvent) -> None:
         # Where the JVM does not do it, it is tried again at the next look.
-        if self._at_the_jvm(lambda: self._bridge.probe.limits().giveBack(run)):
+        if self._at_the_jvm(lambda: self._bridge.limits.giveBack(run)):
             self._stuck[run] = time.time()
             log.warning(
                 "penstock: an event of query %s is not done with after %s; the user's own limit comes back",
@@ -260,13 +260,13 @@ class Monitor:
 
     def _take_up(self, run: str, since_s: float) -> None:
         lane = self._lanes.get(run)
-        if lane is not None and self._at_the_jvm(lambda: self._bridge.probe.limits().takeUp(run)):
+        if lane is not None and self._at_the_jvm(lambda: self._bridge.limits.takeUp(run)):
             del self._stuck[run]
             silent_ms = round((time.time() - since_s + self.lease_s) * 1e3)
             event = {"kind": "resumed", "run": run, "silent_ms": silent_ms, "back_ms": since_s * 1e3}
             lane.put(event, first=True)
 
-    def _begin(self, event: Event) -> None:
+    def _begin(self, event: ProbeEvent) -> None:
         """A run was met as it started: somebody takes it, or it gets its own limits back."""
         run = event["run"]
         try:
@@ -276,13 +276,13 @@ class Monitor:
                     self._take(event)
                 finally:
                     if run not in self._observers:
-                        self._at_the_jvm(lambda: self._bridge.probe.limits().release(run))
+                        self._at_the_jvm(lambda: self._bridge.limits.release(run))
         except Exception:
             log.exception("penstock: query %s starts and could not be attached", event.get("query"))
         finally:
             self._starts.pop(run, None)
 
-    def _take(self, event: Event) -> None:
+    def _take(self, event: ProbeEvent) -> None:
         query = self._bridge.query(event["query"], event["run"])
         if query is None or event["run"] in self._observers:
             return

@@ -20,8 +20,8 @@ MOST_ECHOES = 10_000
 
 Key = tuple[str, int, int, int]
 """Query id, batch id, partition, version."""
-Told = tuple[dict[str, float], dict[str, float]]
-"""Seconds by stage, and the highest value of each name."""
+Told = tuple[dict[str, float], dict[str, float], dict[str, float]]
+"""Seconds by stage, the highest value of each name, and counts."""
 Echoed = dict[Key, Told]
 
 _lock = threading.Lock()
@@ -36,17 +36,18 @@ class _Merge(AccumulatorParam[Echoed]):
     def addInPlace(self, value1: Echoed, value2: Echoed) -> Echoed:  # noqa: N802 - Spark's name
         with _lock:
             for key, told in value2.items():
-                _add(value1.setdefault(key, ({}, {})), told)
+                _add(value1.setdefault(key, ({}, {}, {})), told)
             while len(value1) > MOST_ECHOES:
                 del value1[next(iter(value1))]
         return value1
 
 
 def _add(into: Told, told: Told) -> None:
-    (seconds, highest), (more_seconds, more_highest) = into, told
-    for name, each_s in more_seconds.items():
-        seconds[name] = seconds.get(name, 0.0) + each_s
-    for name, value in more_highest.items():
+    seconds, highest, counts = into
+    for sums, more in ((seconds, told[0]), (counts, told[2])):
+        for name, each in more.items():
+            sums[name] = sums.get(name, 0.0) + each
+    for name, value in told[1].items():
         highest[name] = max(highest.get(name, value), value)
 
 
@@ -57,6 +58,7 @@ class Task:
         self.plan = plan
         self.seconds: dict[str, float] = {}
         self.highest: dict[str, float] = {}
+        self.counts: dict[str, float] = {}
         self._lock = threading.Lock()
 
     @contextmanager
@@ -74,6 +76,11 @@ class Task:
         """Tell how far this task came, e.g. the number of its last row; the highest of all tasks counts."""
         with self._lock:
             self.highest[name] = max(self.highest.get(name, value), value)
+
+    def count(self, name: str, many: float) -> None:
+        """Tell how many there were of something; the counts of all tasks add up."""
+        with self._lock:
+            self.counts[name] = self.counts.get(name, 0.0) + many
 
 
 class Echo:
@@ -119,9 +126,15 @@ class Echo:
         """In a worker: run with the plan in force, and echo it at the end. Outside a streaming batch nobody listens."""
         task = Task(plan_in_force(default))
         yield task
-        self.tell(task.plan, task.seconds, task.highest)
+        self.tell(task.plan, task.seconds, task.highest, task.counts)
 
-    def tell(self, plan: Plan, seconds: Mapping[str, float], highest: Mapping[str, float] | None = None) -> None:
+    def tell(
+        self,
+        plan: Plan,
+        seconds: Mapping[str, float],
+        highest: Mapping[str, float] | None = None,
+        counts: Mapping[str, float] | None = None,
+    ) -> None:
         """In a worker: echo without `task`, where no one function sees the whole task; several calls add up."""
         context = TaskContext.get()
         query_id = None if context is None else context.getLocalProperty(QUERY_ID)
@@ -129,7 +142,7 @@ class Echo:
         if context is None or query_id is None or batch_id is None:
             return
         key = (query_id, int(batch_id), context.partitionId(), plan.version)
-        self._echoed.add({key: (dict(seconds), dict(highest or {}))})
+        self._echoed.add({key: (dict(seconds), dict(highest or {}), dict(counts or {}))})
 
     def take(self, query_id: str) -> Echoed:
         """On the driver: what the workers of this query have echoed since the last call."""
@@ -137,14 +150,23 @@ class Echo:
             echoed: Echoed = self._echoed.value
             return {key: echoed.pop(key) for key in list(echoed) if key[0] == query_id}
 
+    def drain(self) -> Echoed:
+        """On the driver: what the workers of all queries have echoed that nobody took."""
+        with _lock:
+            echoed: Echoed = self._echoed.value
+            taken = dict(echoed)
+            echoed.clear()
+            return taken
+
 
 class Echoes:
     """Makes one record a batch of what the partitions of a query echoed.
 
     >>> echoes = Echoes()
-    >>> echoes.add({("q", 4, 0, 2): ({"detect": 0.5}, {"row": 90}), ("q", 4, 1, 2): ({"detect": 0.25}, {"row": 99})})
+    >>> echoes.add({("q", 4, 0, 2): ({"detect": 0.5}, {"row": 90}, {})})
+    >>> echoes.add({("q", 4, 1, 2): ({"detect": 0.25}, {"row": 99}, {})})
     >>> echoes.over(3), echoes.over(4)
-    ([], [BatchEcho(batch_id=4, versions=(2,), partitions=2, seconds={'detect': 0.75}, highest={'row': 99})])
+    ([], [BatchEcho(batch_id=4, versions=(2,), partitions=2, seconds={'detect': 0.75}, highest={'row': 99}, ...)])
     """
 
     def __init__(self) -> None:
@@ -153,7 +175,7 @@ class Echoes:
     def add(self, echoed: Echoed) -> None:
         """Take what has come; of one batch it may come in parts."""
         for key, told in echoed.items():
-            _add(self._batches.setdefault(key[1], {}).setdefault(key, ({}, {})), told)
+            _add(self._batches.setdefault(key[1], {}).setdefault(key, ({}, {}, {})), told)
 
     def over(self, batch_id: int) -> list[BatchEcho]:
         """The records of the batches up to this one, oldest first; of those after it some tasks may be done by now."""
@@ -166,7 +188,7 @@ class Echoes:
 
 
 def _one(batch_id: int, echoed: Echoed) -> BatchEcho:
-    whole: Told = ({}, {})
+    whole: Told = ({}, {}, {})
     for told in echoed.values():
         _add(whole, told)
     versions = tuple(sorted({version for *_, version in echoed}))

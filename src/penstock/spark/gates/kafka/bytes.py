@@ -18,7 +18,7 @@ from penstock.spark.gates.kafka.partition_shares import rows_within
 from penstock.spark.gates.kafka.rows import MOST_ROWS, KafkaGate
 from penstock.spark.gates.protocol import Retention, SourceGate
 from penstock.spark.jvm.bridge import LiveQuery
-from penstock.spark.observe.lane import Event
+from penstock.spark.observe.lane import ProbeEvent
 from penstock.spark.observe.report import SourceRange
 from penstock.spark.observe.sampler import Admitted
 from penstock.spark.reader import FIRST_ROWS
@@ -58,7 +58,7 @@ class KafkaBytesGate(KafkaGate):
         self._decision = None
         super().restore()
 
-    def on_event(self, event: Event, sample: BatchSample | None = None) -> Sequence[Advice | Retention]:
+    def on_event(self, event: ProbeEvent, sample: BatchSample | None = None) -> Sequence[Advice | Retention]:
         """Also looks at the logs, and where the batch that now begins will end: the next one begins there."""
         told = list(super().on_event(event, sample))
         kind = event["kind"]

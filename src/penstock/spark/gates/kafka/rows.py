@@ -8,11 +8,11 @@ from typing import Any
 
 from penstock.sample import BatchSample, Decision
 from penstock.spark.advice import Advice, broker_silent
-from penstock.spark.gates.kafka.broker import Broker
+from penstock.spark.gates.kafka.broker import BrokerQuestion
 from penstock.spark.gates.kafka.end_offsets import OffsetHistory, between, parse_offsets
 from penstock.spark.gates.protocol import Retention, SourceGate
 from penstock.spark.jvm.bridge import LiveQuery
-from penstock.spark.observe.lane import Event
+from penstock.spark.observe.lane import ProbeEvent
 from penstock.spark.observe.report import SourceRange
 from penstock.spark.observe.sampler import Admitted
 from penstock.spark.reader import FIRST_ROWS
@@ -36,7 +36,7 @@ class KafkaGate(SourceGate):
         self._query = query
         self._source = source
         self._user_limit = user_limit
-        self._broker = Broker(query, source)
+        self._broker = BrokerQuestion(query, source)
         self.history = OffsetHistory()
 
     def apply(self, decision: Decision) -> None:
@@ -54,7 +54,7 @@ class KafkaGate(SourceGate):
         """Put the user's own read limit back."""
         self._query.set_limit(self._source, self._user_limit)
 
-    def on_event(self, event: Event, sample: BatchSample | None = None) -> Sequence[Advice | Retention]:
+    def on_event(self, event: ProbeEvent, sample: BatchSample | None = None) -> Sequence[Advice | Retention]:
         """Looks at the topic's end offsets; and once the topics are known, what the broker tells of them."""
         if event["kind"] == "offsets" and event["source"] == self._source:
             same_ms = event.get("same_until_ms")
