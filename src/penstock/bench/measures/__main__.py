@@ -1,42 +1,28 @@
 """`make bench`: what Penstock costs and gains on this machine, each ratio measured side by side in one run.
 
 Prints a line for each measure and writes `bench.json`: name -> {ours, peer, ratio, unit, command}. A new measure is a
-function that returns `Measure`s, and a line in `MEASURES`.
+function that returns `Measure`s, and a line in `MEASURES`. Windows take most of the time; `--only` leaves out the rest,
+and `--quick` makes of them a first look.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import statistics
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 
 from penstock.bench.measures import fixed_cost
+from penstock.bench.measures.measure import Measure
 from penstock.bench.run import RunSpec, prepare, run
 from penstock.bench.session import session
+from penstock.json_file import write_json
 
 COMMAND = "make bench"
-
-
-@dataclass(frozen=True)
-class Measure:
-    """Ours against a peer; `ratio` is ours / peer, and below 1 is better for us where the unit is a time."""
-
-    name: str
-    ours: float
-    peer: float
-    unit: str
-    what: str
-
-    @property
-    def ratio(self) -> float:
-        """Ours over the peer's."""
-        return self.ours / self.peer
 
 
 def fixed_costs() -> Iterator[Measure]:
@@ -75,13 +61,13 @@ def military_kernels(rounds: int = 7) -> Iterator[Measure]:
 
         items = spark.createDataFrame(pa.Table.from_batches(batches)).repartition(2).cache()
         items.count()
-        job = prepared.app.pipeline(items)
+        results = prepared.app.pipeline(items)
         for number in range(rounds + 2):
             _say(f"kernels inside and outside Spark, round {number + 1} of {rounds + 2}")
             began_s = time.perf_counter()
             list(threads.map(lambda batch: list(run_stages(STAGES, [batch])), batches))
             middle_s = time.perf_counter()
-            job.write.format("noop").mode("overwrite").save()
+            results.write.format("noop").mode("overwrite").save()
             if number >= 2:  # the first rounds warm both sides
                 outside.append(middle_s - began_s)
                 inside.append(time.perf_counter() - middle_s)
@@ -102,17 +88,17 @@ def simulator(rounds: int = 3) -> Iterator[Measure]:
     spec = SimSpec(controller="pmbaf", settings={"step": 1, "sample": 5})
     ready = prepare(spec)
     costs, noise = ready.load.costs.tolist(), ready.plant.noise_of(spec.seed)[0].tolist()
-    jobs: dict[str, Callable[[], int]] = {
+    ways: dict[str, Callable[[], int]] = {
         "naive": lambda: len(naive_run(ready.controller(), ready.plant, costs, noise)),
         "interpreted": lambda: simulate(spec).items.size,
         "compiled": lambda: simulate(spec, compiled=True).items.size,
     }
-    rates: dict[str, list[float]] = {name: [] for name in jobs}
+    rates: dict[str, list[float]] = {name: [] for name in ways}
     for number in range(rounds + 1):
         _say(f"a million items in virtual time, three ways, round {number + 1} of {rounds + 1}")
-        for name, job in jobs.items():
+        for name, way in ways.items():
             began_s = time.process_time()
-            batches = job()
+            batches = way()
             if number:  # the first round compiles
                 rates[name].append(batches / (time.process_time() - began_s))
     median = {name: statistics.median(seen) for name, seen in rates.items()}
@@ -140,19 +126,40 @@ def decisions(rounds: int = 7) -> Iterator[Measure]:
     yield Measure("decision", ours, peer, "µs", f"mean of {len(samples)} decisions of {registry.DEFAULT} / of pmbaf")
 
 
-MEASURES: tuple[Callable[[], Iterator[Measure]], ...] = (
-    fixed_costs,
-    control_cost,
-    military_kernels,
-    simulator,
-    decisions,
-)
+def over_windows(quick: bool = False, flink: bool = False) -> Iterator[Measure]:
+    """Windows beside their peers: rates, plumbing, aggregates, the price of the black box, the planner."""
+    from penstock.bench.measures.windows.cases import FULL, QUICK
+    from penstock.bench.measures.windows.section import measure
+
+    yield from measure(QUICK if quick else FULL, flink, _say)
 
 
-def main() -> None:
-    """Measure all, print and write."""
+def suite(quick: bool = False) -> Iterator[Measure]:
+    """The suite's applications on Spark, beside the same stages in a pool of processes on the same cores."""
+    from penstock.bench.measures.suite import measure
+
+    yield from measure(_say, seconds=5.0 if quick else 20.0)
+
+
+MEASURES: dict[str, Callable[[], Iterator[Measure]]] = {
+    "fixed-costs": fixed_costs,
+    "control": control_cost,
+    "kernels": military_kernels,
+    "simulator": simulator,
+    "decisions": decisions,
+}
+SUITE, WINDOWS = "suite", "windows"
+
+
+def main(only: str | None = None, quick: bool = False, flink: bool = False) -> None:
+    """Measure all, or one section; print and write."""
     results: dict[str, dict[str, object]] = {}
-    for measures in MEASURES:
+    sections: dict[str, Callable[[], Iterator[Measure]]] = {
+        **MEASURES,
+        SUITE: lambda: suite(quick),
+        WINDOWS: lambda: over_windows(quick, flink),
+    }
+    for measures in sections.values() if only is None else [sections[only]]:
         for measure in measures():
             fields = asdict(measure)
             name = fields.pop("name")
@@ -162,7 +169,7 @@ def main() -> None:
                 f"peer {measure.peer:9.2f} {measure.unit}   {measure.what}",
                 flush=True,
             )
-            Path("bench.json").write_text(json.dumps(results, indent=2) + "\n")
+            write_json("bench.json", results, indent=2)
     print("written to bench.json")
 
 
@@ -171,5 +178,9 @@ def _say(text: str) -> None:
 
 
 if __name__ == "__main__":
-    argparse.ArgumentParser(prog="python -m penstock.bench.measures", description=__doc__).parse_args()
-    main()
+    parser = argparse.ArgumentParser(prog="python -m penstock.bench.measures", description=__doc__)
+    parser.add_argument("--only", choices=[*MEASURES, SUITE, WINDOWS], help="one section alone")
+    parser.add_argument("--quick", action="store_true", help="suite, windows: a first look, in some minutes")
+    parser.add_argument("--flink", action="store_true", help="windows: also PyFlink, installed apart at first use")
+    given = parser.parse_args()
+    main(given.only, given.quick, given.flink)
