@@ -78,7 +78,7 @@ install_packages() {
   # The distribution was called `penstock` before, and would stay beside the one of today with its entry points.
   .venv/bin/python -m pip uninstall --quiet --disable-pip-version-check --yes penstock >/dev/null 2>&1 || true
   PYTHONUNBUFFERED=1 .venv/bin/python -m pip install --disable-pip-version-check --no-input --progress-bar off \
-    -c constraints.txt -e '.[spark,report,kafka,metrics,dev]' 2>&1 | tee "$log" |
+    -c constraints.txt -e '.[spark,report,kafka,metrics,suite,dev]' 2>&1 | tee "$log" |
     sed -nuE 's/^(Collecting|Building wheel for|Installing collected packages)[: ]+([^ ,(]+).*/  \1 \2/p' || {
     tail -n 20 "$log" >&2
     fail "pip could not install the packages; its whole output is in $log."

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
 
 from penstock.progress import Progress
 from penstock.workloads.workload import Workload
@@ -28,6 +28,8 @@ class App(Protocol):
     """When items arrive unless a run says other."""
     stateful: ClassVar[bool]
     """Whether results may still come when the last item is done: a run then waits for the batches without data."""
+    session_settings: ClassVar[Mapping[str, str]]
+    """Settings of Spark SQL that its queries need; a run sets them and puts back what was there."""
 
     @property
     def row_bytes(self) -> float | None:
@@ -70,6 +72,35 @@ class App(Protocol):
         arrivals: str = "saturated",
     ) -> str:
         """The same digest, computed now by a plain loop without Spark, and remembered."""
+        ...
+
+
+class ConfigurableApp(App, Protocol):
+    """An application with options of its own, as texts from the command line."""
+
+    options: ClassVar[Mapping[str, str]]
+    """Its options, each with one line about it."""
+
+    def configured(self, size_class: str, options: Mapping[str, str]) -> ConfigurableApp:
+        """The same application with these options, the others as the class has them; refuses what cannot be."""
+        ...
+
+
+@runtime_checkable
+class PreparingApp(Protocol):
+    """An application whose items are made of an input that takes time to make, and is kept."""
+
+    def make_input(self, seed: int, progress: Progress | None = None) -> Path | None:
+        """Make it where it is not there; where it is kept, or None where nothing is."""
+        ...
+
+
+@runtime_checkable
+class TruthfulApp(Protocol):
+    """An application whose generator knows what is right."""
+
+    def truth(self, directory: Path) -> Mapping[str, Any]:
+        """How right the results in a run's output directory are: `recall`, `precision`, ..."""
         ...
 
 

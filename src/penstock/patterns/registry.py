@@ -7,6 +7,7 @@ from penstock.patterns.binary import Binary
 from penstock.patterns.constant import Constant
 from penstock.patterns.datasets import Datasets
 from penstock.patterns.function import Function
+from penstock.patterns.poisson import Poisson
 from penstock.patterns.ramp import Decreasing, Increasing
 from penstock.patterns.sequence import Sequence
 from penstock.patterns.spike import Spike
@@ -27,6 +28,7 @@ KNOWN: dict[str, type[Pattern]] = {
         Trace,
         Function,
         Datasets,
+        Poisson,
     )
 }
 

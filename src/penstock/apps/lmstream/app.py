@@ -13,7 +13,7 @@ from penstock.apps.lmstream.digest import BATCH, digest_of_directory
 from penstock.apps.lmstream.queries import Query
 from penstock.apps.lmstream.reference import reference_digest
 from penstock.apps.lmstream.stream import Replayed, Seeded
-from penstock.apps.lmstream.trace import Trace, read_trace
+from penstock.apps.lmstream.trace_rows import TraceRows, read_trace
 from penstock.errors import BadInputError
 from penstock.patterns.arrivals import AnyArrivals, Arrivals, parse_arrivals
 from penstock.patterns.constant import Constant
@@ -43,10 +43,11 @@ class LmStreamApp:
     """
 
     query: Query
-    trace: Trace | None = None
+    trace: TraceRows | None = None
 
     default_arrivals: ClassVar[str] = CONSTANT
     stateful: ClassVar[bool] = True
+    session_settings: ClassVar[Mapping[str, str]] = {}
     classes: ClassVar[Mapping[str, str]] = {
         name: f"{seconds} s of stream" + (", as long as the paper's runs" if name == "large" else "")
         for name, seconds in _SECONDS.items()

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penstock.apps.lmstream.stream import Indices, Stream
-from penstock.apps.lmstream.trace import Field, read_int, read_second
+from penstock.apps.lmstream.trace_rows import Field, read_int, read_second
 from penstock.patterns.hashing import hashed
 from penstock.workloads.workload import Columns
 

@@ -18,7 +18,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from penstock.apps.lmstream.trace import Field, Trace
+from penstock.apps.lmstream.trace_rows import Field, TraceRows
 from penstock.errors import BadInputError
 from penstock.patterns.base import FloatArray
 from penstock.patterns.datasets import Datasets
@@ -73,7 +73,7 @@ class Replayed:
     """Replays the rows of a trace in their order and with their own times, again and again, up to `rows`."""
 
     stream: Stream
-    trace: Trace
+    trace: TraceRows
     rows: int
 
     def __post_init__(self) -> None:

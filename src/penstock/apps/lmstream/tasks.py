@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penstock.apps.lmstream.stream import Indices, Stream, exact
-from penstock.apps.lmstream.trace import Field, read_int, read_long, read_number, read_second
+from penstock.apps.lmstream.trace_rows import Field, read_int, read_long, read_number, read_second
 from penstock.patterns.base import FloatArray
 from penstock.patterns.hashing import hashed, uniform
 from penstock.workloads.workload import Columns

@@ -42,6 +42,7 @@ class MilitaryServer:
     default_arrivals: ClassVar[str] = "saturated"
     stateful: ClassVar[bool] = False
     row_bytes: ClassVar[None] = None
+    session_settings: ClassVar[Mapping[str, str]] = {}
 
     def workload(self, size_class: str, seed: int = 1, arrivals: str = "saturated", cost: str = "thesis") -> Workload:
         """The items of a class; `cost` is "thesis" for the class's own layout, or a pattern over the item index."""

@@ -1,15 +1,12 @@
-"""The right answer, by a plain loop without Spark, and where known answers are kept.
+"""The right answer, by a plain loop without Spark.
 
 Digests of seed 1 are in `digests.json`, made by `python -m penstock.apps.military.reference
-test small "test=COST OF THE DEMO"`, each beside
-the digest of a small sample that a test recomputes, so that the file cannot outlive the code it speaks of. Those of
-other seeds and costs are kept in the user's cache directory once they were computed.
+test small "test=COST OF THE DEMO"`. Those of other seeds and costs are kept in the user's cache directory once they
+were computed.
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
 import os
 import sys
 from collections.abc import Sequence
@@ -17,16 +14,16 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
-from platformdirs import user_cache_path
 
 from penstock.apps.digest import Digest
+from penstock.apps.known_digests import KnownDigests
 from penstock.apps.military import sizes
 from penstock.apps.military.stages import STAGES
 from penstock.errors import BadInputError
 from penstock.progress import Progress
 from penstock.workloads.workload import Workload
 
-COMMITTED = Path(__file__).with_name("digests.json")
+DIGESTS = KnownDigests(Path(__file__).with_name("digests.json"), "military")
 
 # Raise it when items, terrain or kernels change: cached digests are then forgotten.
 VERSION = 1
@@ -65,27 +62,14 @@ def sample_digest(workload: Workload) -> Digest:
     return sum((slice_digest(workload, start, start + _SAMPLE_SLICE_ITEMS) for start in starts), Digest())
 
 
-def committed_digests() -> dict[str, dict[str, str]]:
-    """What `digests.json` says: for each class, seed and cost the digest of the whole and of the sample."""
-    digests: dict[str, dict[str, str]] = json.loads(COMMITTED.read_text(encoding="utf-8"))
-    return digests
-
-
 def known(size_class: str, seed: int, cost: str) -> str | None:
     """A digest computed before: committed with the source, or in the user's cache."""
-    if found := committed_digests().get(key(size_class, seed, cost)):
-        return found["whole"]
-    cached = _cached(size_class, seed, cost)
-    return cached.read_text(encoding="utf-8").strip() if cached.exists() else None
+    return DIGESTS.find(key(size_class, seed, cost), _about(size_class))
 
 
 def remember(size_class: str, seed: int, cost: str, digest: str) -> None:
     """Keep a digest in the user's cache directory."""
-    path = _cached(size_class, seed, cost)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    unfinished = path.with_suffix(f".{os.getpid()}")
-    unfinished.write_text(digest + "\n", encoding="utf-8")
-    unfinished.replace(path)
+    DIGESTS.remember(key(size_class, seed, cost), digest, _about(size_class))
 
 
 def key(size_class: str, seed: int, cost: str) -> str:
@@ -99,10 +83,8 @@ def _checked_items(workload: Workload) -> int:
     return workload.items
 
 
-def _cached(size_class: str, seed: int, cost: str) -> Path:
-    parts = (VERSION, key(size_class, seed, cost), sizes.layout(size_class).counts, sizes.LOW_COST, sizes.HIGH_COST)
-    name = hashlib.sha256(repr(parts).encode()).hexdigest()[:24]
-    return user_cache_path("penstock") / "military" / f"{name}.digest"
+def _about(size_class: str) -> object:
+    return VERSION, sizes.layout(size_class).counts, sizes.LOW_COST, sizes.HIGH_COST
 
 
 def main(wanted: Sequence[str]) -> None:
@@ -113,10 +95,8 @@ def main(wanted: Sequence[str]) -> None:
         size_class, _, cost = text.partition("=")
         cost = cost or "thesis"
         workload = MilitaryServer().workload(size_class, seed=1, cost=cost)
-        whole = str(reference_digest(workload, _print_progress))
-        entry = {"whole": whole, "sample": str(sample_digest(workload))}
-        digests = committed_digests() | {key(size_class, 1, cost): entry}
-        COMMITTED.write_text(json.dumps(digests, indent=2, sort_keys=True) + "\n", encoding="utf-8")
+        whole = reference_digest(workload, _print_progress)
+        DIGESTS.commit(key(size_class, 1, cost), whole, sample_digest(workload))
         print(f"\r{size_class}: {whole}")
 
 

@@ -29,7 +29,7 @@ class Field(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Trace:
+class TraceRows:
     """The rows of a file that could be read, in their order; times in seconds from the earliest one.
 
     `bad_rows` counts the others, `first_bad` says where and why the first of them is one. `lap_s` is by how much the
@@ -50,7 +50,7 @@ class Trace:
         return len(self.columns["timestamp"])
 
 
-def read_trace(path: Path, fields: Sequence[Field]) -> Trace:
+def read_trace(path: Path, fields: Sequence[Field]) -> TraceRows:
     """Read a trace. What is no row is counted, never dropped in silence; a file without any row is refused."""
     try:
         lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
@@ -77,7 +77,7 @@ def read_trace(path: Path, fields: Sequence[Field]) -> Trace:
     kept = zip(fields, zip(*rows, strict=True), strict=True)
     columns = {field.name: np.array(values, dtype=field.dtype) for field, values in kept}
     times = columns["timestamp"] = columns["timestamp"] - columns["timestamp"].min()
-    return Trace(
+    return TraceRows(
         columns,
         lap_s=int(times.max()) + 1,
         disorder_s=int((np.maximum.accumulate(times) - times).max()),
