@@ -1,4 +1,4 @@
-"""How far a long job is, told to whoever waits for it."""
+"""How far long work is, told to whoever waits for it."""
 
 from __future__ import annotations
 

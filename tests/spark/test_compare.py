@@ -12,9 +12,9 @@ import pytest
 from pyspark.sql import SparkSession
 
 from penstock.apps.military.app import MilitaryServer
-from penstock.bench.compare.runs import Job, compare_runs
+from penstock.bench.compare.runs import compare_runs
 from penstock.bench.compare.spec import CompareSpec
-from penstock.bench.run import RunSpec, prepare, run
+from penstock.bench.run import RunSpec, Work, prepare, run
 from penstock.journal import read
 from penstock.sample import Status
 from penstock.score.comparison import load
@@ -35,13 +35,13 @@ class ShortStream(MilitaryServer):
 @pytest.fixture(autouse=True)
 def _short_stream(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr("penstock.apps.registry.create", lambda name: ShortStream())
-    monkeypatch.setattr("penstock.bench.run.WARM_UP_ITEMS", 1)
+    monkeypatch.setattr("penstock.bench.run.WARM_UP_BATCHES", 1)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
 
 
 def test_plain_fixed_and_oracle_side_by_side(spark: SparkSession, tmp_path: Path) -> None:
-    def watch(spec: RunSpec, job: Job) -> dict[str, Any]:
-        return job(lambda state: None, threading.Event())
+    def watch(spec: RunSpec, work: Work) -> dict[str, Any]:
+        return work(lambda state: None, threading.Event())
 
     names = ("plain", "fixed:size=5k", "oracle:size=3k")
     # Far beyond any batch: on a machine however busy, the oracle only ever grows.

@@ -12,8 +12,7 @@ from pyspark.sql import SparkSession
 
 from penstock.bench.demo import race
 from penstock.bench.demo.race_result import FIXED, PENSTOCK, PLAIN, sentence
-from penstock.bench.demo.runs import Job
-from penstock.bench.run import RunSpec
+from penstock.bench.run import RunSpec, Work
 
 CHEAP = "constant:value=16"
 
@@ -24,23 +23,23 @@ def test_three_drain_the_same_backlog_and_one_page_tells(spark: SparkSession, tm
     phases: list[str] = []
     sizes: dict[str | None, float | None] = {}
 
-    def watch(spec: RunSpec, job: Job) -> dict[str, Any]:
+    def watch(spec: RunSpec, work: Work) -> dict[str, Any]:
         sizes[spec.label] = spec.size
-        return job(lambda state: phases.append(state.phase), threading.Event())
+        return work(lambda state: phases.append(state.phase), threading.Event())
 
     spec = replace(race.SPEC, cost=CHEAP)
     found = race.demonstrate(tmp_path, watch, spec, heaviest=CHEAP)
     assert not found.stopped
-    assert list(found.outcomes) == [PLAIN, PENSTOCK, FIXED]
+    assert list(found.results) == [PLAIN, PENSTOCK, FIXED]
     assert phases.index("measuring the heaviest items") < phases.index("running")
     assert (sizes[FIXED] or 0) >= 1
-    plain, ours = found.outcomes[PLAIN], found.outcomes[PENSTOCK]
+    plain, ours = found.results[PLAIN], found.results[PENSTOCK]
     assert plain.batches == 1
     assert ours.batches > 1
-    for outcome in found.outcomes.values():
+    for result in found.results.values():
         # The longest run may take two minutes; a machine on which even cheap items take longer is no place for a demo.
-        assert (outcome.done_percent, outcome.cut_s, outcome.output_ok) == (100, None, True)
-    assert "batches took at most 1 s; plain Spark" in sentence(found.outcomes)
+        assert (result.done_percent, result.cut_s, result.output_ok) == (100, None, True)
+    assert "batches took at most 1 s; plain Spark" in sentence(found.results)
     for path in (found.picture, found.report):
         assert path is not None
         assert path.stat().st_size > 20_000

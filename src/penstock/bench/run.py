@@ -16,9 +16,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from penstock.apps import registry as apps
-from penstock.apps.protocol import App
+from penstock.apps.protocol import App, PreparingApp, TruthfulApp
 from penstock.bench.end_to_end import Reached, counted, end_to_end, processed
-from penstock.bench.session import session
+from penstock.bench.session import session, settings_in_force
+from penstock.bench.window_rates import window_rates
 from penstock.control import registry as controllers
 from penstock.errors import BadInputError, PenstockError
 from penstock.journal import Recording, read
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
 
-WARM_UP_ITEMS = 8000
+WARM_UP_BATCHES = 8
 _TICK_S = 0.2
 _CHECKED_ITEMS = 200
 _OUR_FILES = ("journal.jsonl", "summary.json")
@@ -45,11 +46,11 @@ _OURS = {"report.html", "spark.log", "output", "checkpoint", "warm-up"}
 class RunSpec:
     """What to run. `size` is the first size in rows, and `arrivals` when they come, both by default the app's.
 
-    `data` is a file whose items the app replays instead of its own. `trigger` ("10 s") makes Spark start a batch at
-    fixed intervals, and not as soon as there is something to do. `admit` is the unit that the gate counts in: rows, or
-    the true cost of the rows, which only a replayed workload can know beforehand. Without `gated` Spark is left alone:
-    nothing is limited, every batch counts, the loop only watches. `label` is what the journal calls the run where that
-    is not its controller.
+    `options` are the app's own, by name. `data` is a file whose items the app replays instead of its own. `trigger`
+    ("10 s") makes Spark start a batch at fixed intervals, and not as soon as there is something to do. `admit` is the
+    unit that the gate counts in: rows, or the true cost of the rows, which only a replayed workload can know
+    beforehand. Without `gated` Spark is left alone: nothing is limited, every batch counts, the loop only watches.
+    `label` is what the journal calls the run where that is not its controller.
     """
 
     app: str
@@ -57,6 +58,7 @@ class RunSpec:
     slo: str = "1 s ± 10%"
     controller: str = controllers.DEFAULT
     settings: Mapping[str, Any] = field(default_factory=dict)
+    options: Mapping[str, str] = field(default_factory=dict)
     arrivals: str | None = None
     cost: str = "thesis"
     seed: int = 1
@@ -83,6 +85,10 @@ class RunState:
 
 
 Tick = Callable[[RunState], None]
+Work = Callable[[Tick, threading.Event], dict[str, Any]]
+"""A run that tells how far it is and stops when asked to; gives its summary."""
+Watch = Callable[["RunSpec", Work], dict[str, Any]]
+"""Does the work of a spec and shows it."""
 
 
 @dataclass(frozen=True)
@@ -107,7 +113,7 @@ class PreparedRun:
 
 def prepare(spec: RunSpec) -> PreparedRun:
     """Check a spec and make its parts; a mistake is told here, in a second and not in a minute."""
-    app = apps.create(spec.app)
+    app = apps.configured(apps.create(spec.app), spec.size_class, spec.options)
     if spec.data is not None:
         app = apps.replaying(app, Path(spec.data))
     slo = Slo.parse(spec.slo)
@@ -158,8 +164,11 @@ def run(
         if tick is not None:
             tick(RunState(phase, time.monotonic() - began_s, items_done, prepared.workload.items, journal))
 
+    if isinstance(prepared.app, PreparingApp):
+        # Workers map it into memory.
+        prepared.app.make_input(spec.seed, lambda done, _: tell("making the input", done))
     tell("starting Spark")
-    with session(spec.master) as spark:
+    with session(spec.master) as spark, settings_in_force(spark, prepared.app.session_settings):
         if warm_up:
             tell("warming up")
             _warm_up(spark, prepared, out, stop)
@@ -171,6 +180,7 @@ def run(
         "class": spec.size_class,
         **_summary(read(journal) if journal.exists() else Recording(), prepared, reached),
         "digest_ok": _digest_ok(prepared, out, tell) if spec.check_output and reached.whole else None,
+        **_truth(prepared, out, reached),
         "interrupted": not reached.whole,
         "wall_s": time.monotonic() - began_s,
         "bad_rows": getattr(prepared.app, "bad_rows", 0),
@@ -195,7 +205,14 @@ def _run_query(
 
     spec, reached = prepared.spec, Reached()
     query = _start(spark, prepared, out)
-    labels = {"app": spec.app, "class": spec.size_class, "seed": spec.seed, "arrivals": prepared.arrivals}
+    labels: dict[str, Any] = {
+        "app": spec.app,
+        "class": spec.size_class,
+        "seed": spec.seed,
+        "arrivals": prepared.arrivals,
+    }
+    if spec.options:
+        labels["options"] = dict(spec.options)
     if spec.label is not None:
         labels["controller"] = spec.label
     if spec.trigger is not None:
@@ -257,9 +274,10 @@ def _start(spark: SparkSession, prepared: PreparedRun, out: Path) -> StreamingQu
 
 def _warm_up(spark: SparkSession, prepared: PreparedRun, out: Path, stop: threading.Event) -> None:
     """The same pipeline over the first items, into the bin: workers, kernels and the JVM's compiler get warm."""
-    items = min(WARM_UP_ITEMS, prepared.workload.items or WARM_UP_ITEMS)
+    rows = prepared.app.first_size(prepared.spec.size_class)
+    items = min(WARM_UP_BATCHES * rows, prepared.workload.items or WARM_UP_BATCHES * rows)
     workload = replace(prepared.workload, items=items, arrivals=Saturated())
-    trial(spark, prepared, workload, max(items // 8, 1), out, stop)
+    trial(spark, prepared, workload, rows, out, stop)
 
 
 def trial(
@@ -318,6 +336,7 @@ def _summary(recording: Recording, prepared: PreparedRun, reached: Reached) -> d
     busy_s = sum(sample.processing_s for sample in samples)
     return {
         **summary,
+        **window_rates(recording),
         "end_to_end": end_to_end(recording, prepared.workload, reached),
         "processed": processed(recording, prepared.app.row_bytes),
         "control": {
@@ -339,6 +358,13 @@ def _digest_ok(prepared: PreparedRun, out: Path, tell: Callable[[str, int], None
         # Minutes for a large class, but only once.
         expected = app.reference_digest(*key, lambda done, _: tell("checking output", done), arrivals=arrivals)
     return app.digest(out / "output") == expected
+
+
+def _truth(prepared: PreparedRun, out: Path, reached: Reached) -> dict[str, Any]:
+    """How right the output is, where the application's generator knows."""
+    if isinstance(prepared.app, TruthfulApp) and prepared.spec.check_output and reached.items:
+        return dict(prepared.app.truth(out / "output"))
+    return {}
 
 
 def make_empty(out: Path) -> None:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 
 _CONNECT_S = 3.0
+_SHUFFLE = "spark.sql.shuffle.partitions"
 
 
 def check_master(master: str) -> None:
@@ -59,7 +60,6 @@ def session(master: str, profile: str = "fast", settings: Mapping[str, str] | No
         .appName("penstock")
         .config("spark.ui.enabled", "false")
         .config("spark.ui.showConsoleProgress", "false")
-        .config("spark.sql.shuffle.partitions", "2")
         .config("spark.driver.extraJavaOptions", f"-Dlog4j2.configurationFile={log4j}")
     )
     for key, value in (settings or {}).items():
@@ -72,6 +72,25 @@ def session(master: str, profile: str = "fast", settings: Mapping[str, str] | No
             "master", master, f"Spark did not start ({why})", "write e.g. local[2], and see: penstock doctor"
         ) from error
     try:
+        if _SHUFFLE not in (settings or {}):
+            # One task a core: more would only add to the fixed cost of a batch.
+            spark.conf.set(_SHUFFLE, str(spark.sparkContext.defaultParallelism))
         yield spark
     finally:
         spark.stop()
+
+
+@contextmanager
+def settings_in_force(spark: SparkSession, settings: Mapping[str, str]) -> Iterator[None]:
+    """Settings of Spark SQL, for the queries that start in the meantime; what was there before comes back."""
+    before = {name: spark.conf.get(name, None) for name in settings}
+    for name, value in settings.items():
+        spark.conf.set(name, value)
+    try:
+        yield
+    finally:
+        for name, was in before.items():
+            if was is None:
+                spark.conf.unset(name)
+            else:
+                spark.conf.set(name, was)

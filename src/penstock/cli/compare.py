@@ -13,9 +13,9 @@ from typing import Annotated, Any
 import typer
 
 from penstock.apps import registry as apps
-from penstock.bench.compare.runs import Job, compare_runs, wrong_outputs
+from penstock.bench.compare.runs import compare_runs, wrong_outputs
 from penstock.bench.compare.spec import CompareSpec, everything, split_controllers
-from penstock.bench.run import RunSpec
+from penstock.bench.run import RunSpec, Work
 from penstock.cli.run import WRONG_OUTPUT, watch_on
 from penstock.cli.terminal.bar import Bar
 from penstock.cli.terminal.comparison import comparison_table
@@ -126,8 +126,8 @@ def compare_app(spec: CompareSpec, runs: int, budget_s: float | None, out: Path 
     console = console_here()
     command = command_of(spec, runs, budget_s, out)
 
-    def shown(run_spec: RunSpec, job: Job) -> dict[str, Any]:
-        return watch(job, SilentView()) if as_json else watch_on(console, run_spec, job)
+    def shown(run_spec: RunSpec, work: Work) -> dict[str, Any]:
+        return watch(work, SilentView()) if as_json else watch_on(console, run_spec, work)
 
     def say(text: str) -> None:
         if as_json:

@@ -14,11 +14,11 @@ from rich.table import Table
 from penstock.bench.demo import race
 from penstock.bench.demo.hold import demonstrate_hold
 from penstock.bench.demo.race_result import FIXED, NAMES, PENSTOCK, PLAIN, RaceResult, notes, seconds, sentence, to_json
-from penstock.bench.run import RunSpec
+from penstock.bench.run import RunSpec, Work
 from penstock.cli.run import exit_as, print_paths, watch_on
 from penstock.cli.terminal.tables import DIGEST, console_here, measures_table, summary_table
 from penstock.cli.terminal.views import LineView
-from penstock.cli.terminal.watch import INTERRUPTED, Job, stdout_to_stderr, watch
+from penstock.cli.terminal.watch import INTERRUPTED, stdout_to_stderr, watch
 from penstock.errors import BadInputError
 from penstock.slo import Slo
 
@@ -51,13 +51,13 @@ def demo_command(
 
 def _race(out: Path) -> None:
     console = console_here()
-    found = race.demonstrate(out, lambda spec, job: _shown(console, spec, job))
+    found = race.demonstrate(out, lambda spec, work: _shown(console, spec, work))
     if not found.stopped:
         console.print()
-        console.print(sentence(found.outcomes), style="bold", highlight=False)
+        console.print(sentence(found.results), style="bold", highlight=False)
         console.print()
-        console.print(contenders_table(found.outcomes))
-        for note in notes(found.outcomes):
+        console.print(contenders_table(found.results))
+        for note in notes(found.results):
             console.print(note, style="yellow", highlight=False)
         console.print()
         console.print(measures_table([found.summaries[name] for name in NAMES]))
@@ -69,14 +69,14 @@ def _race(out: Path) -> None:
 def _as_json(out: Path) -> None:
     console = Console(stderr=True)
     with stdout_to_stderr():
-        found = race.demonstrate(out, lambda spec, job: _lines(console, spec, job))
-    typer.echo(json.dumps(to_json(found.outcomes), ensure_ascii=False))
+        found = race.demonstrate(out, lambda spec, work: _lines(console, spec, work))
+    typer.echo(json.dumps(to_json(found.results), ensure_ascii=False))
     exit_as(list(found.summaries.values()), found.stopped)
 
 
 def _hold(out: Path) -> None:
     console = console_here()
-    found = demonstrate_hold(out, lambda spec, job: watch_on(console, spec, job))
+    found = demonstrate_hold(out, lambda spec, work: watch_on(console, spec, work))
     console.print()
     console.print(summary_table(found.summaries))
     print_paths(console, found.pictures)
@@ -86,37 +86,37 @@ def _hold(out: Path) -> None:
     exit_as(found.summaries, found.stopped)
 
 
-def contenders_table(outcomes: Mapping[str, RaceResult]) -> Table:
+def contenders_table(results: Mapping[str, RaceResult]) -> Table:
     """The three, one line each, in what people ask first."""
-    bound_s = outcomes[PLAIN].bound_s
-    plain_s = outcomes[PLAIN].drain_s
+    bound_s = results[PLAIN].bound_s
+    plain_s = results[PLAIN].drain_s
     table = Table(box=None, pad_edge=False, padding=(0, 3, 0, 0))
     table.add_column("")
     for head in (f"batches within {seconds(bound_s)}", "longest batch", "drained in", "to plain", "output"):
         table.add_column(head, justify="right")
     for name in NAMES:
-        outcome = outcomes[name]
-        ratio = f"{outcome.drain_s / plain_s:.2f}x" if outcome.drain_s and plain_s else "-"
-        share = "" if outcome.within_percent is None else f" ({outcome.within_percent:.1f}%)"
+        result = results[name]
+        ratio = f"{result.drain_s / plain_s:.2f}x" if result.drain_s and plain_s else "-"
+        share = "" if result.within_percent is None else f" ({result.within_percent:.1f}%)"
         table.add_row(
             NAMES[name],
-            f"{outcome.within:,} of {outcome.batches:,}{share}",
-            seconds(outcome.longest_s),
-            outcome.drained,
+            f"{result.within:,} of {result.batches:,}{share}",
+            seconds(result.longest_s),
+            result.drained,
             ratio,
-            DIGEST[outcome.output_ok],
+            DIGEST[result.output_ok],
         )
     return table
 
 
-def _shown(console: Console, spec: RunSpec, job: Job[dict[str, Any]]) -> dict[str, Any]:
+def _shown(console: Console, spec: RunSpec, work: Work) -> dict[str, Any]:
     console.print(_heading(spec), style="bold", highlight=False)
-    return watch_on(console, spec, job)
+    return watch_on(console, spec, work)
 
 
-def _lines(console: Console, spec: RunSpec, job: Job[dict[str, Any]]) -> dict[str, Any]:
+def _lines(console: Console, spec: RunSpec, work: Work) -> dict[str, Any]:
     console.print(_heading(spec), highlight=False)
-    return watch(job, LineView(Slo.parse(spec.slo), console))
+    return watch(work, LineView(Slo.parse(spec.slo), console))
 
 
 def _heading(spec: RunSpec) -> str:

@@ -12,6 +12,7 @@ from penstock.cli.compare import compare_command
 from penstock.cli.demo import demo_command
 from penstock.cli.doctor import doctor_command
 from penstock.cli.fit_plant import fit_plant_command
+from penstock.cli.inputs import inputs_command
 from penstock.cli.list import list_command
 from penstock.cli.outage import outage_command
 from penstock.cli.replay import replay_command
@@ -48,6 +49,7 @@ app.command("report")(report_command)
 app.command("reproduce")(reproduce_command)
 app.command("replay")(replay_command)
 app.command("outage")(outage_command)
+app.command("inputs")(inputs_command)
 app.command("list")(list_command)
 app.command("doctor")(doctor_command)
 

@@ -15,15 +15,14 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table as RichTable
 
-from penstock.bench.compare.runs import Job
-from penstock.bench.run import RunSpec
+from penstock.bench.run import RunSpec, Work
 from penstock.cli.run import WRONG_OUTPUT, watch_on
 from penstock.cli.terminal.bar import Bar
 from penstock.cli.terminal.tables import console_here
 from penstock.cli.terminal.views import SilentView
 from penstock.cli.terminal.watch import INTERRUPTED, stdout_to_stderr, watch
 from penstock.errors import BadInputError
-from penstock.reproduce.finding import NOT, REPRODUCED, UNKNOWN, Outcome
+from penstock.reproduce.finding import NOT, REPRODUCED, UNKNOWN, UNTESTABLE, Outcome
 from penstock.reproduce.lmstream import page as lmstream_page
 from penstock.reproduce.lmstream import reproduce as lmstream
 from penstock.reproduce.lmstream.paper_runs import PaperRuns, quick_runs
@@ -34,18 +33,18 @@ from penstock.reproduce.thesis.grid import Grid, quick_grid
 from penstock.reproduce.thesis.page import results_section, write_page
 from penstock.reproduce.thesis.reproduce import Reproduction, reproduce
 
-PAPERS = ("thesis", "lmstream")
-_COLOURS = {REPRODUCED: "green", NOT: "red", UNKNOWN: "yellow"}
-_NAMES = ("threshold", "algorithm", "metric", "query", "run", "percent of the time")
+PAPERS = ("thesis", "lmstream", "gasser")
+_COLOURS = {REPRODUCED: "green", NOT: "red", UNKNOWN: "yellow", UNTESTABLE: "blue"}
+_NAMES = ("threshold", "algorithm", "metric", "query", "run", "percent of the time", "case", "goal", "where")
 
 
 def reproduce_command(
-    paper: Annotated[str, typer.Argument(metavar="thesis|lmstream", help="Which published evaluation.")],
+    paper: Annotated[str, typer.Argument(metavar="thesis|lmstream|gasser", help="Which published evaluation.")],
     runs: Annotated[
         int | None, typer.Option(help="thesis: runs of each configuration. Default: 10, with --quick 2.")
     ] = None,
     quick: Annotated[
-        bool, typer.Option("--quick", help="A first look: thesis in about a minute, lmstream in less than five.")
+        bool, typer.Option("--quick", help="A first look: thesis in about a minute, the others in some minutes.")
     ] = False,
     out: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Where results are kept; a stopped run goes on from them.")
@@ -55,11 +54,14 @@ def reproduce_command(
         Path | None,
         typer.Option(metavar="FILE", help="Also put the tables into this page, between its markers."),
     ] = None,
+    flink: Annotated[
+        bool, typer.Option("--flink", help="gasser: also PyFlink, in an environment of its own that is made once.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object, nothing else.")] = False,
 ) -> None:
     """Run a published evaluation again: its tables, figures and findings, theirs beside ours.
 
-    The thesis in virtual time; LMStream on Spark, in about an hour.
+    The thesis in virtual time; LMStream on Spark, in about an hour; Gasser on Spark, in about two.
     """
     if paper not in PAPERS:
         raise BadInputError("reproduce", paper, "no such evaluation", f"write one of {', '.join(PAPERS)}")
@@ -71,7 +73,11 @@ def reproduce_command(
         if file is not None and quick:
             raise BadInputError(option, str(file), "the page is about the whole grid", "leave out --quick")
     folder = out or Path("runs") / f"reproduce-{paper}{'-quick' if quick else ''}"
-    if paper == "lmstream":
+    if paper == "gasser":
+        if results is not None:
+            raise BadInputError("results", str(results), "gasser has a page of its own", "write --page docs/gasser.md")
+        _gasser(folder, quick, flink, page, as_json)
+    elif paper == "lmstream":
         _lmstream(folder, quick, page, results, as_json)
     else:
         _thesis(folder, runs, quick, page, results, as_json)
@@ -106,8 +112,8 @@ def _lmstream(folder: Path, quick: bool, page: Path | None, results: Path | None
     plan = quick_runs() if quick else PaperRuns()
     console = console_here()
 
-    def shown(spec: RunSpec, job: Job) -> dict[str, Any]:
-        return watch(job, SilentView()) if as_json else watch_on(console, spec, job)
+    def shown(spec: RunSpec, work: Work) -> dict[str, Any]:
+        return watch(work, SilentView()) if as_json else watch_on(console, spec, work)
 
     def say(text: str) -> None:
         if as_json:
@@ -147,6 +153,36 @@ def _lmstream(folder: Path, quick: bool, page: Path | None, results: Path | None
     if not found.good:
         print("nothing was written into any page", file=sys.stderr)
         raise typer.Exit(WRONG_OUTPUT)
+
+
+def _gasser(folder: Path, quick: bool, flink: bool, page: Path | None, as_json: bool) -> None:
+    # Here, since it needs Spark and Numba, which the other papers may do without.
+    from penstock.bench.measures.windows.cases import FULL, QUICK
+    from penstock.reproduce.gasser import page as gasser_page
+    from penstock.reproduce.gasser.reproduce import reproduce as reproduce_gasser
+
+    def say(text: str) -> None:
+        print(text, file=sys.stderr, flush=True)
+
+    try:
+        with stdout_to_stderr():
+            found = reproduce_gasser(QUICK if quick else FULL, folder, say, flink=flink)
+    except KeyboardInterrupt:
+        raise _stopped(folder) from None
+    if page is not None:
+        gasser_page.write_page(found, page)
+    if as_json:
+        typer.echo(json.dumps({**found.to_json(), "quick": quick}, ensure_ascii=False))
+        return
+    console = console_here()
+    if quick:
+        _warn(
+            console, "A few short measurements on a Spark that is hardly warm: for a first look, not for conclusions."
+        )
+    _show(console, found.tables, [(finding.claim, outcome) for finding, outcome in found.found])
+    _say(console, f"\n{found.verdict}")
+    _say(console, f"{found.measurements} measurements in {found.seconds:.0f} s; {folder}")
+    _name_written(console, page)
 
 
 def _stopped(folder: Path) -> typer.Exit:

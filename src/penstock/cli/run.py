@@ -13,10 +13,10 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
-from penstock.bench.run import RunSpec, RunState, Tick, prepare, run
+from penstock.bench.run import RunSpec, RunState, Tick, Work, prepare, run
 from penstock.cli.terminal.tables import console_here, summary_table
 from penstock.cli.terminal.views import SilentView, view_of
-from penstock.cli.terminal.watch import INTERRUPTED, Job, stderr_kept, stdout_to_stderr, watch
+from penstock.cli.terminal.watch import INTERRUPTED, stderr_kept, stdout_to_stderr, watch
 from penstock.control.registry import DEFAULT
 from penstock.errors import BadInputError
 from penstock.journal import read
@@ -47,6 +47,31 @@ def run_command(
     ] = None,
     cost: Annotated[str, typer.Option(help="thesis, or a pattern over the item index.")] = "thesis",
     seed: Annotated[int, typer.Option(help="Makes other items of the same kind.")] = 1,
+    window: Annotated[
+        str | None,
+        typer.Option(metavar="LENGTH/SLIDE", help="Of windowed applications: rows of a window and its slide, 10k/25."),
+    ] = None,
+    keys: Annotated[
+        str | None, typer.Option(metavar="N", help="Of windowed applications: windows of each of so many keys.")
+    ] = None,
+    device: Annotated[
+        str | None,
+        typer.Option(help="Of windowed applications: auto, numpy, numba, numba-parallel or cuda computes windows."),
+    ] = None,
+    chunk_rows: Annotated[
+        str | None,
+        typer.Option(metavar="N", help="Of the suite: items that go through a stage together, inside a worker."),
+    ] = None,
+    work: Annotated[
+        str | None, typer.Option(metavar="cpu|wait", help="Of the application synthetic: what its stages do.")
+    ] = None,
+    decompress: Annotated[
+        bool, typer.Option("--decompress", help="Of the application bzip2: the other way round.")
+    ] = False,
+    option: Annotated[
+        list[str] | None,
+        typer.Option("--option", "-o", metavar="NAME=VALUE", help="Of the application: see penstock list apps."),
+    ] = None,
     data: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Replay the items of this file instead of made ones.")
     ] = None,
@@ -62,12 +87,19 @@ def run_command(
     ] = False,
 ) -> None:
     """Run an application on Spark under a controller, and say how well the objective was kept."""
+    options = {"window": window, "keys": keys, "device": device, "chunk-rows": chunk_rows, "work": work}
+    if decompress:
+        options["decompress"] = "yes"
     spec = RunSpec(
         app=app,
         size_class=size_class,
         slo=slo,
         controller=controller,
         settings=parse_settings(settings or []),
+        options={
+            **parse_settings(option or [], "option"),
+            **{name: text for name, text in options.items() if text is not None},
+        },
         arrivals=arrivals,
         cost=cost,
         seed=seed,
@@ -100,20 +132,20 @@ def run_command(
 
 def _run(spec: RunSpec, folder: Path, png: Path | None, as_json: bool) -> dict[str, Any]:
 
-    def job(tick: Tick, stop: threading.Event) -> dict[str, Any]:
+    def work(tick: Tick, stop: threading.Event) -> dict[str, Any]:
         return run(spec, folder, tick, stop)
 
     if as_json:
         with stdout_to_stderr():
-            summary = watch(job, SilentView())
+            summary = watch(work, SilentView())
     else:
-        summary = watch_on(console_here(), spec, job)
+        summary = watch_on(console_here(), spec, work)
     if png is not None and summary["batches"]:
         picture.draw(read(folder / "journal.jsonl"), Slo.parse(spec.slo), png)
     return summary
 
 
-def parse_settings(texts: Sequence[str]) -> dict[str, str]:
+def parse_settings(texts: Sequence[str], flag: str = "set") -> dict[str, str]:
     """The settings of repeated `--set KEY=VALUE`.
 
     >>> parse_settings(["step=10%", "sample=5"])
@@ -123,17 +155,18 @@ def parse_settings(texts: Sequence[str]) -> dict[str, str]:
     for text in texts:
         key, equals, value = (piece.strip() for piece in text.partition("="))
         if not (key and equals and value):
-            raise BadInputError("set", text, "not KEY=VALUE", "write e.g. --set step=10%")
+            example = "--set step=10%" if flag == "set" else "--option denoise=median"
+            raise BadInputError(flag, text, "not KEY=VALUE", f"write e.g. {example}")
         if key in settings:
-            raise BadInputError("set", text, f"{key} is given twice", "give it once")
-        if key in _OPTIONS:
-            raise BadInputError("set", text, f"{key} is no setting but an option", f"write --{key} {value}")
+            raise BadInputError(flag, text, f"{key} is given twice", "give it once")
+        if flag == "set" and key in _OPTIONS:
+            raise BadInputError(flag, text, f"{key} is no setting but an option", f"write --{key} {value}")
         settings[key] = value
     return settings
 
 
-def watch_on(console: Console, spec: RunSpec, job: Job[dict[str, Any]]) -> dict[str, Any]:
-    """Run a job and show it on a console."""
+def watch_on(console: Console, spec: RunSpec, work: Work) -> dict[str, Any]:
+    """Do a run and show it on a console."""
     with stderr_kept() as send:
 
         def quiet(tick: Tick, stop: threading.Event) -> dict[str, Any]:
@@ -142,7 +175,7 @@ def watch_on(console: Console, spec: RunSpec, job: Job[dict[str, Any]]) -> dict[
                     send(state.journal.with_name("spark.log"))
                 tick(state)
 
-            return job(told, stop)
+            return work(told, stop)
 
         return watch(quiet, view_of(spec, console))
 

@@ -1,4 +1,4 @@
-"""How heavy items are now: several views of it, weighed by how well each has predicted of late."""
+"""How heavy items are now: several models of how it moves, weighed by how well each has predicted of late."""
 
 from __future__ import annotations
 
@@ -45,36 +45,36 @@ class News(StrEnum):
     RETURNED = "the load is back at a level known from before"
 
 
-class View(NamedTuple):
-    """One way to see the load: how far it may move a batch, how fast a trend is believed, how long noise lasts."""
+class Dynamics(NamedTuple):
+    """How the load may move: how far in a batch, how fast a trend is believed, how long noise lasts."""
 
     moves: float
     trend: float
     memory: float
 
 
-VIEWS = (
-    View(0.02, 0.0, 0.5),
-    View(0.1, 0.0, 0.5),
-    View(0.25, 0.0, 0.0),
-    View(0.08, 0.1, 0.3),
-    View(0.02, 0.02, 0.0),
+DYNAMICS = (
+    Dynamics(0.02, 0.0, 0.5),
+    Dynamics(0.1, 0.0, 0.5),
+    Dynamics(0.25, 0.0, 0.0),
+    Dynamics(0.08, 0.1, 0.3),
+    Dynamics(0.02, 0.02, 0.0),
 )
 
 
-_STEADY_VIEWS = tuple(view for view in VIEWS if not view.trend)
-# The numbers of so many views, by which of them comes first.
+_STEADY_DYNAMICS = tuple(each for each in DYNAMICS if not each.trend)
+# The numbers of so many models, by which of them comes first.
 _BEST_FIRST = {
     count: tuple((best, *(number for number in range(count) if number != best)) for best in range(count))
-    for count in (len(VIEWS), len(_STEADY_VIEWS))
+    for count in (len(DYNAMICS), len(_STEADY_DYNAMICS))
 }
 
 
 class Level:
-    """Follows the time of an item, as a logarithm, by a Kalman filter for each view.
+    """Follows the time of an item, as a logarithm, by a Kalman filter for each model of how it moves.
 
     A batch of n takes (fixed + n item) times noise, so what it tells about the item depends on how much of its time
-    is the item's: a small batch tells little, and the filter knows. The forecast is the mean of the views, weighed by
+    is the item's: a small batch tells little, and the filter knows. The forecast is the mean of the models, weighed by
     the likelihood of the last ten batches or so.
 
     A batch that no noise explains starts the level anew, and the old one is kept in mind, up to four of them. While in
@@ -96,7 +96,7 @@ class Level:
         self.trends = trends
         self.recall = recall
         self.changes = changes
-        count = len(self.views)
+        count = len(self.dynamics)
         # Arrays, not lists: the loop copies a controller with every batch.
         self._items, self._doubts, self._slopes, self._lasting, self._scores = (
             array("d", [0.0]) * count for _ in range(5)
@@ -111,9 +111,9 @@ class Level:
         """The logarithm of the last value over its forecast."""
 
     @property
-    def views(self) -> tuple[View, ...]:
+    def dynamics(self) -> tuple[Dynamics, ...]:
         """Those that are taken; not the level's own, since the loop copies a controller with every batch."""
-        return VIEWS if self.trends else _STEADY_VIEWS
+        return DYNAMICS if self.trends else _STEADY_DYNAMICS
 
     @property
     def noise(self) -> float:
@@ -125,7 +125,7 @@ class Level:
 
         By noise, by what is not known of the level, and by how far it moves until then.
         """
-        moves = self.views[self._best].moves
+        moves = self.dynamics[self._best].moves
         return sqrt(self._variances[self._best] + share * share * (self._doubts[self._best] + moves * moves))
 
     @property
@@ -135,7 +135,7 @@ class Level:
 
     @property
     def item(self) -> float:
-        """The value of one item, by the view that is the best of late."""
+        """The value of one item, by the model that is the best of late."""
         return exp(self._items[self._best])
 
     @property
@@ -147,8 +147,8 @@ class Level:
         """Take the next batch for the first one, with all that is known of other levels."""
         self._started = False
         self._noise_gain = 1.0
-        self._variances = array("d", [_FIRST_NOISE**2]) * len(self.views)
-        self._scores = array("d", [0.0]) * len(self.views)
+        self._variances = array("d", [_FIRST_NOISE**2]) * len(self.dynamics)
+        self._scores = array("d", [0.0]) * len(self.dynamics)
         self._best = 0
 
     def learn(self, size: float, value: float, fixed: float) -> News:
@@ -175,7 +175,7 @@ class Level:
         """The size whose value would be the goal, so many batches after the last one that was learned."""
         top, least = self._scores[self._best], _LEAST_SHARE * goal
         total = weights = 0.0
-        states = zip(self.views, self._scores, self._items, self._slopes, self._lasting, strict=True)
+        states = zip(self.dynamics, self._scores, self._items, self._slopes, self._lasting, strict=True)
         for (_, trend, memory), score, item, slope, noise in states:
             weight = exp(score - top)
             if weight < _LEAST_WEIGHT:
@@ -189,19 +189,19 @@ class Level:
         return exp(min(total / weights, _LARGEST))
 
     def _follow(self, size: float, seen: float, fixed: float) -> tuple[bool, int | None]:
-        """Move every view by its error, unless the best one is surprised or a known level explains the batch better.
+        """Move every model by its error, unless the best one is surprised or a known level explains the batch better.
 
         Whether it is a surprise, and which known level explains it. Views learn their noise, too: half of all errors
         are beyond the median; how far, the few that are surprises shall not matter. The first batches at a new level
         tell nothing of it, unless no level explains the next one either: then it is noise that surprises.
         """
-        views, items, doubts, slopes = self.views, self._items, self._doubts, self._slopes
+        dynamics, items, doubts, slopes = self.dynamics, self._items, self._doubts, self._slopes
         scores, lasting, variances = self._scores, self._lasting, self._variances
         best, surprise, known, moving = self._best, False, None, True
         more = self._next_noise_factor() if self._since > _NEW else 1.0
         # The best one first: whether the others move depends on it.
-        for number in _BEST_FIRST[len(views)][best]:
-            moves, trend, memory = views[number]
+        for number in _BEST_FIRST[len(dynamics)][best]:
+            moves, trend, memory = dynamics[number]
             item, slope, doubt, noise = items[number], slopes[number], doubts[number], variances[number]
             work = size * exp(item + slope)
             share = work / (fixed + work)
@@ -249,7 +249,7 @@ class Level:
 
     def _restart(self, size: float, value: float, fixed: float) -> None:
         work = max(value - fixed, _LEAST_SHARE * value)
-        for number in range(len(self.views)):
+        for number in range(len(self.dynamics)):
             self._items[number] = log(work / size)
             self._doubts[number] = (self._variances[number] + (_FIXED_DOUBT * fixed / value) ** 2) * (value / work) ** 2
             self._slopes[number] = self._lasting[number] = 0.0
@@ -275,13 +275,13 @@ class Level:
         self._known.insert(0, (item, doubt))
         work = size * exp(item)
         share, error = work / (fixed + work), seen - log(fixed + work)
-        for view_number, view in enumerate(self.views):
-            wide = doubt + view.moves**2
+        for at, model in enumerate(self.dynamics):
+            wide = doubt + model.moves**2
             gain = wide * share / (share * share * wide + self._loose_variance(share))
-            self._items[view_number] = item + gain * error
-            self._doubts[view_number] = (1 - gain * share) * wide
-            self._slopes[view_number] = 0.0
-            self._lasting[view_number] = seen - log(fixed + size * exp(self._items[view_number]))
+            self._items[at] = item + gain * error
+            self._doubts[at] = (1 - gain * share) * wide
+            self._slopes[at] = 0.0
+            self._lasting[at] = seen - log(fixed + size * exp(self._items[at]))
 
     def _loose_variance(self, share: float) -> float:
         """Of a batch at a change; `share` of its time is its items', the rest is fixed."""
@@ -291,8 +291,9 @@ class Level:
         """Keep the present level in mind, unless it is in doubt itself."""
         if self._since <= _DOUBT or not self.recall:
             return
-        # What is to be known for long is best told by a view that moves little.
-        steady = max(range(len(self.views)), key=lambda each: self._scores[each] - _STEADIER * self.views[each].moves)
+        # What is to be known for long is best told by a model that moves little.
+        merits = [score - _STEADIER * each.moves for score, each in zip(self._scores, self.dynamics, strict=True)]
+        steady = max(range(len(merits)), key=merits.__getitem__)
         item, doubt = self._items[steady], max(self._doubts[steady], _LEAST_DOUBT)
         others = []
         for known in self._known:

@@ -22,7 +22,7 @@ _HOVER_COLUMNS = 72
 
 @dataclass(frozen=True)
 class ChartView:
-    """One choice of what a chart shows: changes of its traces and of its layout."""
+    """One choice of what a chart shows: changes of its layout and of its `traces`, as Plotly calls what it draws."""
 
     label: str
     restyle: Mapping[str, Any] = field(default_factory=dict)

@@ -107,7 +107,7 @@
     row.scrollIntoView({ block: "center" });
   }
 
-  drawAll().then(() => document.getElementById("trace")?.on("plotly_click", goToDecision));
+  drawAll().then(() => document.getElementById("timeline")?.on("plotly_click", goToDecision));
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", drawAll);
   addEventListener("beforeprint", () => {
     document.documentElement.classList.add("print");

@@ -52,7 +52,7 @@ class Curve:
     met: Met
 
 
-def trace_of(recording: Recording, slo: Slo) -> Curve:
+def curve_of(recording: Recording, slo: Slo) -> Curve:
     """The batches that had something in them and were measured, against seconds since the first one."""
     seen = [batch for batch in batches_of(recording, slo) if batch.drawable]
     if not seen:
@@ -109,11 +109,11 @@ def draw(recording: Recording, slo: Slo, path: str | Path) -> None:
 def draw_pair(recordings: Sequence[Recording], slo: Slo, path: str | Path) -> None:
     """Runs beside each other on the same axes, each under its controller and its hits."""
     plt = pyplot()
-    traces = [trace_of(recording, slo) for recording in recordings]
+    curves = [curve_of(recording, slo) for recording in recordings]
     with plt.rc_context(STYLE):
         figure, grid = plt.subplots(
             3,
-            len(traces),
+            len(curves),
             figsize=(9, 5.6),
             sharex=True,
             sharey="row",
@@ -121,17 +121,17 @@ def draw_pair(recordings: Sequence[Recording], slo: Slo, path: str | Path) -> No
             height_ratios=(3, 1.4, 1.2),
             layout="constrained",
         )
-        for number, trace in enumerate(traces):
+        for number, curve in enumerate(curves):
             latency, size, load = grid[:, number]
-            _draw_latency(latency, trace, slo, ceiling=_ceiling(traces, slo))
-            edges = [*trace.at_s, trace.end_s]
-            size.step(edges, [*trace.sizes, trace.sizes[-1]], where="post", color=_SIZE, linewidth=1.1)
-            load.fill_between(edges, [*trace.loads, 0.0], step="post", color=_LOAD, alpha=0.45, linewidth=0)
-            _shade_parts((latency, size, load), trace, roomy=len(traces) == 1)
-            latency.set_title(f"{trace.controller}   {slo}", loc="left", fontsize=10, fontweight="bold", pad=19)
-            latency.text(0, 1.02, _hits(trace, slo), transform=latency.transAxes)
+            _draw_latency(latency, curve, slo, ceiling=_ceiling(curves, slo))
+            edges = [*curve.at_s, curve.end_s]
+            size.step(edges, [*curve.sizes, curve.sizes[-1]], where="post", color=_SIZE, linewidth=1.1)
+            load.fill_between(edges, [*curve.loads, 0.0], step="post", color=_LOAD, alpha=0.45, linewidth=0)
+            _shade_parts((latency, size, load), curve, roomy=len(curves) == 1)
+            latency.set_title(f"{curve.controller}   {slo}", loc="left", fontsize=10, fontweight="bold", pad=19)
+            latency.text(0, 1.02, _hits(curve, slo), transform=latency.transAxes)
             load.set_xlabel("seconds since the first batch")
-        _dress_axes(grid, traces, slo)
+        _dress_axes(grid, curves, slo)
         named = {
             label: handle for axes in grid[0] for handle, label in zip(*axes.get_legend_handles_labels(), strict=True)
         }
@@ -140,34 +140,34 @@ def draw_pair(recordings: Sequence[Recording], slo: Slo, path: str | Path) -> No
         plt.close(figure)
 
 
-def _draw_latency(axes: Axes, trace: Curve, slo: Slo, ceiling: float) -> None:
+def _draw_latency(axes: Axes, curve: Curve, slo: Slo, ceiling: float) -> None:
     axes.axhspan(slo.low, min(slo.high, ceiling), color=_BAND, alpha=0.22, linewidth=0, label=f"objective {slo}")
     axes.axhline(slo.target, color=_BAND, linewidth=0.9)
-    axes.plot(trace.at_s, [min(value, ceiling) for value in trace.values], color=FAINT, linewidth=0.6, zorder=1.5)
+    axes.plot(curve.at_s, [min(value, ceiling) for value in curve.values], color=FAINT, linewidth=0.6, zorder=1.5)
     for verdict, label, marker, colour in (
         (Verdict.MET, "hit", "o", _HIT),
         (Verdict.MISSED, "miss", "X", _MISS),
         (Verdict.UNKNOWN, "not counted", "o", "none"),
     ):
-        seen = [n for n, each in enumerate(trace.verdicts) if each is verdict]
+        seen = [n for n, each in enumerate(curve.verdicts) if each is verdict]
         edge = FAINT if verdict is Verdict.UNKNOWN else "white"
         look: dict[str, Any] = {"color": colour, "edgecolors": edge, "zorder": 3}
         for inside, shape in ((True, marker), (False, "^")):
-            picked = [n for n in seen if (trace.values[n] <= ceiling) is inside]
-            heights = [min(trace.values[n], 0.985 * ceiling) for n in picked]
+            picked = [n for n in seen if (curve.values[n] <= ceiling) is inside]
+            heights = [min(curve.values[n], 0.985 * ceiling) for n in picked]
             name: dict[str, Any] = {"label": label} if inside and seen else {}
-            axes.scatter([trace.at_s[n] for n in picked], heights, s=24, marker=shape, linewidths=0.5, **look, **name)
-    worst = max(range(len(trace.values)), key=trace.values.__getitem__)
-    if trace.values[worst] > ceiling:
-        text = slo.format_value(float(f"{trace.values[worst]:.2g}"))
-        place = (trace.at_s[worst] + 0.012 * trace.end_s, 0.985 * ceiling)
+            axes.scatter([curve.at_s[n] for n in picked], heights, s=24, marker=shape, linewidths=0.5, **look, **name)
+    worst = max(range(len(curve.values)), key=curve.values.__getitem__)
+    if curve.values[worst] > ceiling:
+        text = slo.format_value(float(f"{curve.values[worst]:.2g}"))
+        place = (curve.at_s[worst] + 0.012 * curve.end_s, 0.985 * ceiling)
         axes.text(*place, text, fontsize=8, va="center", bbox={"color": "white", "alpha": 0.8, "pad": 0.5})
 
 
-def _shade_parts(panels: Sequence[Axes], trace: Curve, roomy: bool) -> None:
-    edges = [*trace.at_s, trace.end_s]
+def _shade_parts(panels: Sequence[Axes], curve: Curve, roomy: bool) -> None:
+    edges = [*curve.at_s, curve.end_s]
     first = 0
-    for number, (part, group) in enumerate(groupby(trace.parts)):
+    for number, (part, group) in enumerate(groupby(curve.parts)):
         start_s, stop_s = edges[first], edges[first + len(names := list(group))]
         first += len(names)
         if part is None:
@@ -182,13 +182,13 @@ def _shade_parts(panels: Sequence[Axes], trace: Curve, roomy: bool) -> None:
         panels[2].text(middle_s, height, part, fontsize=8 if roomy else 7, ha="center", va="top", transform=where)
 
 
-def _dress_axes(grid: Any, traces: Sequence[Curve], slo: Slo) -> None:
+def _dress_axes(grid: Any, curves: Sequence[Curve], slo: Slo) -> None:
     latency, size, load = grid[:, 0]
     latency.set_ylabel("throughput of a batch" if slo.metric is Metric.THROUGHPUT else "latency of a batch")
-    latency.set_ylim(0, _ceiling(traces, slo))
+    latency.set_ylim(0, _ceiling(curves, slo))
     latency.yaxis.set_major_formatter(lambda value, _: _tick(value, slo))
     # The last batch takes what is left, however little; it does not set the scale.
-    sizes = [each for trace in traces for each in trace.sizes[:-1] or trace.sizes if each > 0]
+    sizes = [each for curve in curves for each in curve.sizes[:-1] or curve.sizes if each > 0]
     size.set_ylabel("batch size")
     if sizes and max(sizes) > 10 * min(sizes):
         size.set_yscale("log")
@@ -197,12 +197,12 @@ def _dress_axes(grid: Any, traces: Sequence[Curve], slo: Slo) -> None:
     else:
         size.set_ylim(0, 1.2 * max(sizes, default=1.0))
     size.yaxis.set_major_formatter(lambda value, _: format_count(value))
-    loads = [each for trace in traces for each in trace.loads]
+    loads = [each for curve in curves for each in curve.loads]
     load.set_ylabel("load")
     # The upper third is for the names of the parts.
     load.set_ylim(0, 1.5 * max(loads, default=1.0) or 1.0)
     load.yaxis.set_major_formatter(lambda value, _: format_count(value))
-    load.set_xlim(-0.01 * (longest_s := max(trace.end_s for trace in traces)), longest_s)
+    load.set_xlim(-0.01 * (longest_s := max(curve.end_s for curve in curves)), longest_s)
     load.figure.align_ylabels(grid[:, 0])
     for axes in grid.flat:
         axes.grid(axis="y", color=FAINT, alpha=0.18, linewidth=0.6)
@@ -214,20 +214,20 @@ def _tick(value: float, slo: Slo) -> str:
     return f"{value:g} s" if in_seconds else slo.format_value(round(value, 9))
 
 
-def _ceiling(traces: Sequence[Curve], slo: Slo) -> float:
+def _ceiling(curves: Sequence[Curve], slo: Slo) -> float:
     """The top of the axis: high enough for almost all batches, low enough for the band to stay visible."""
     edge = slo.target * (1 + slo.tolerance)
-    pairs = [pair for trace in traces for pair in zip(trace.values, trace.verdicts, strict=True)]
+    pairs = [pair for curve in curves for pair in zip(curve.values, curve.verdicts, strict=True)]
     seen = max((value for value, verdict in pairs if verdict is not Verdict.UNKNOWN), default=edge)
     return min(max(1.12 * seen, 1.15 * edge), 2.6 * edge)
 
 
-def _hits(trace: Curve, slo: Slo) -> str:
-    counted = [number for number, verdict in enumerate(trace.verdicts) if verdict is not Verdict.UNKNOWN]
-    metrics = SloMetrics.of([trace.values[n] for n in counted], [trace.items[n] for n in counted], slo)
+def _hits(curve: Curve, slo: Slo) -> str:
+    counted = [number for number, verdict in enumerate(curve.verdicts) if verdict is not Verdict.UNKNOWN]
+    metrics = SloMetrics.of([curve.values[n] for n in counted], [curve.items[n] for n in counted], slo)
     if metrics.b_slh is None or metrics.i_slh is None:
         return "no batch was counted"
-    met = f"{trace.met.batches} of {words.number_of(trace.met.counted, 'batch', 'batches')} met"
+    met = f"{curve.met.batches} of {words.number_of(curve.met.counted, 'batch', 'batches')} met"
     return f"{met}   B-SLH {metrics.b_slh:.1f}%   I-SLH {metrics.i_slh:.1f}%"
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -33,6 +34,20 @@ COLOURS = {
 }
 MARKERS = {"faf": "o", "pbaf": "s", "pbaf-wt": "D", "mbaf": "^", "pmbaf": "v"}
 _BINS = 1500
+
+Step = Callable[[str], None]
+"""Called with the name of each figure before it is drawn."""
+
+
+def draw_files(drawings: Mapping[str, Callable[[Path], object]], folder: Path, prefix: str, step: Step) -> list[Path]:
+    """Draw all figures as PNG files of one folder; returns the files."""
+    folder.mkdir(parents=True, exist_ok=True)
+    paths = {name: folder / f"{prefix}-{name}.png" for name in drawings}
+    with pyplot().rc_context(STYLE):
+        for name, draw in drawings.items():
+            step(name)
+            draw(paths[name])
+    return list(paths.values())
 
 
 def label(algorithm: str) -> str:

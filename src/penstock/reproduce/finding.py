@@ -6,10 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, Literal, TypeAlias, TypeVar
 
-State = Literal["reproduced", "not reproduced", "cannot tell"]
+State = Literal["reproduced", "not reproduced", "cannot tell", "not testable here"]
 REPRODUCED: State = "reproduced"
 NOT: State = "not reproduced"
 UNKNOWN: State = "cannot tell"
+UNTESTABLE: State = "not testable here"
 
 Scores = TypeVar("Scores")
 
@@ -47,6 +48,11 @@ Found: TypeAlias = Sequence[tuple[Finding[Any], Outcome]]
 """Findings, each with its outcome."""
 
 
+def untestable(why: str) -> Callable[[Any], Outcome]:
+    """For a finding that needs what is not here, e.g. a GPU: it is listed, and nothing is claimed of it."""
+    return lambda scores: Outcome(UNTESTABLE, why, {}, {})
+
+
 def look(finding: Finding[Scores], scores: Scores) -> Outcome:
     """What the runs say on a finding; without those that it needs they cannot tell. Any other error is a bug."""
     try:
@@ -82,7 +88,7 @@ def all_of(orders: Sequence[bool | None]) -> State:
 
 def order_of(state: State) -> bool | None:
     """A state as one row of a vote."""
-    return {REPRODUCED: True, NOT: False, UNKNOWN: None}[state]
+    return {REPRODUCED: True, NOT: False}.get(state)
 
 
 def to_json(found: Found) -> list[dict[str, Any]]:

@@ -9,10 +9,15 @@ from pathlib import Path
 from typing import Any
 
 from penstock.errors import BadInputError
-from penstock.reproduce.finding import NOT, REPRODUCED, UNKNOWN, Found, State
+from penstock.reproduce.finding import NOT, REPRODUCED, UNKNOWN, UNTESTABLE, Found, State
 
 PAGE = Path("docs/results.md")
-_MARKS: Mapping[State, str] = {REPRODUCED: "reproduced", NOT: "**not reproduced**", UNKNOWN: "*cannot tell*"}
+_MARKS: Mapping[State, str] = {
+    REPRODUCED: "reproduced",
+    NOT: "**not reproduced**",
+    UNKNOWN: "*cannot tell*",
+    UNTESTABLE: "*not testable here*",
+}
 
 
 def replace_section(path: Path, name: str, text: str) -> None:
@@ -46,7 +51,8 @@ def count_findings(found: Found) -> str:
     """How many of each state, in a sentence."""
     counts = Counter(outcome.state for _, outcome in found)
     text = f"Of {len(found)} findings {counts[REPRODUCED]} are reproduced and {counts[NOT]} are not; "
-    return text + f"for {counts[UNKNOWN]} the runs cannot tell."
+    text += f"for {counts[UNKNOWN]} the runs cannot tell."
+    return f"{text} {counts[UNTESTABLE]} cannot be tested here." if counts[UNTESTABLE] else text
 
 
 def findings_table(found: Found) -> str:

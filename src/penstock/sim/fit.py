@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ import numpy as np
 from penstock.distribution import penstock_version
 from penstock.errors import BadInputError
 from penstock.journal import Recording, read
+from penstock.json_file import write_json
 from penstock.patterns.base import FloatArray
 from penstock.sim.plant import Plant, plant_fields
 
@@ -68,7 +68,7 @@ def fit_plant(paths: Sequence[Path], name: str = "spark") -> dict[str, Any]:
 def write_plant(fitted: dict[str, Any], path: Path) -> None:
     """Write a fitted file."""
     try:
-        path.write_text(json.dumps(fitted, indent=2, ensure_ascii=False) + "\n")
+        write_json(path, fitted, indent=2)
     except OSError as error:
         raise BadInputError("out", str(path), f"cannot be written ({error.strerror})", "give another file") from error
 

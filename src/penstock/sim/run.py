@@ -33,7 +33,7 @@ LIVE_SLO = "1 s ± 10%"
 _FIRST_LIVE = 1000.0
 MOST_DELAY = 1000
 
-Watch = Callable[[int, BatchSample, Decision], None]
+OnDecision = Callable[[int, BatchSample, Decision], None]
 """Called with the batch's number, its sample and the decision on it."""
 
 
@@ -186,7 +186,7 @@ def prepare(spec: SimSpec) -> PreparedSim:
     return prepared
 
 
-def simulate(spec: SimSpec, watch: Watch | None = None, compiled: bool = False) -> SimRun:
+def simulate(spec: SimSpec, watch: OnDecision | None = None, compiled: bool = False) -> SimRun:
     """Run a spec. With `watch` every decision is told, which only the controller itself can do, and takes longer.
 
     `compiled` pays from some dozens of runs on: compiling takes a few seconds, once a process.
@@ -224,7 +224,7 @@ def _run_kernel(prepared: PreparedSim, form: list[float], compiled: bool) -> tup
     return answer
 
 
-def _run_controller(prepared: PreparedSim, watch: Watch | None) -> tuple[list[int], list[float], list[float]]:
+def _run_controller(prepared: PreparedSim, watch: OnDecision | None) -> tuple[list[int], list[float], list[float]]:
     """The kernel's loop around any controller: each sample is a `BatchSample`, each answer a `Decision`."""
     plant, load, delay = prepared.plant, prepared.load, prepared.spec.delay
     depth, volume = load.lists

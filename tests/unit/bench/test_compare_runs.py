@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from penstock.bench.compare import runs as module
-from penstock.bench.compare.runs import Compared, Job, compare_runs, wrong_outputs
+from penstock.bench.compare.runs import Compared, compare_runs, wrong_outputs
 from penstock.bench.compare.spec import CompareSpec, entries_of, everything
-from penstock.bench.run import RunSpec, RunState, Tick
+from penstock.bench.run import RunSpec, RunState, Tick, Work
 from penstock.cli import compare as comparing
 from penstock.cli import main as cli
 from penstock.clock import ManualClock
@@ -71,8 +71,8 @@ class FakeMachine:
         return summary
 
     def compare(self, out: Path, spec: CompareSpec = SPEC, runs: int = 2, **options: Any) -> Compared:
-        def watch(spec: RunSpec, job: Job) -> dict[str, Any]:
-            return job(lambda state: None, self.stop)
+        def watch(spec: RunSpec, work: Work) -> dict[str, Any]:
+            return work(lambda state: None, self.stop)
 
         self.stop = threading.Event()
         self.started.clear()

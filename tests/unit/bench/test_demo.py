@@ -20,7 +20,7 @@ from penstock.bench.demo import runs as demo_runs
 from penstock.bench.demo.careful_size import CarefulSize
 from penstock.bench.demo.picture import draw_race
 from penstock.bench.demo.race_result import FIXED, NAMES, PENSTOCK, PLAIN, RaceResult, Span, notes, sentence
-from penstock.bench.run import RunSpec, RunState, Tick, prepare
+from penstock.bench.run import RunSpec, RunState, Tick, Work, prepare
 from penstock.cli import main as cli
 from penstock.errors import MissingExtraError
 from penstock.journal import Journal
@@ -89,8 +89,8 @@ def call(*arguments: str) -> int:
     return code if isinstance(code, int) else 0
 
 
-def alone(spec: RunSpec, job: demo_runs.Job) -> dict[str, Any]:
-    return job(lambda state: None, threading.Event())
+def alone(spec: RunSpec, work: Work) -> dict[str, Any]:
+    return work(lambda state: None, threading.Event())
 
 
 def test_json_is_one_object_of_three_contenders_and_nothing_else(
@@ -161,12 +161,12 @@ def test_wrong_output_is_code_1(fake: FakeRuns, capfd: pytest.CaptureFixture[str
 
 def test_a_run_that_the_limit_cuts_is_said_and_the_rest_goes_on(fake: FakeRuns, tmp_path: Path) -> None:
     found = race.demonstrate(tmp_path / "show", alone, limit_s=35.0)
-    fixed = found.outcomes[FIXED]
+    fixed = found.results[FIXED]
     assert not found.stopped
     assert (fixed.cut_s, fixed.drain_s, fixed.output_ok) == (35.0, None, None)
     assert 0 < fixed.done_percent < 100
-    assert len(notes(found.outcomes)) == 2
-    assert "fixed size was ended after 35 s with 71% of items done" in notes(found.outcomes)[1]
+    assert len(notes(found.results)) == 2
+    assert "fixed size was ended after 35 s with 71% of items done" in notes(found.results)[1]
     assert found.report is not None
     assert "was ended after 35 s" in found.report.read_text()
 
@@ -201,7 +201,7 @@ def test_json_after_ctrl_c_has_null_for_who_did_not_run(fake: FakeRuns, capfd: p
     assert json.loads(capfd.readouterr().out) == {"contenders": {"plain": None, "fixed": None, "penstock": None}}
 
 
-def outcome(*times_s: float, items: int = 100, cut_s: float | None = None) -> RaceResult:
+def result(*times_s: float, items: int = 100, cut_s: float | None = None) -> RaceResult:
     spans = tuple(Span(10.0 * number, took_s, items) for number, took_s in enumerate(times_s))
     return RaceResult(spans, bound_s=1.0, items=items * max(len(times_s), 1), cut_s=cut_s)
 
@@ -210,12 +210,12 @@ def outcome(*times_s: float, items: int = 100, cut_s: float | None = None) -> Ra
     ("ours", "plain", "said"),
     [
         (
-            outcome(0.9, 1.0),
-            outcome(38.4),
+            result(0.9, 1.0),
+            result(38.4),
             "2 of 2 batches took at most 1 s; plain Spark made one batch of 38.4 s. The",
         ),
-        (outcome(1.01), outcome(3.0, 5.0), "0 of 1 batch took at most 1 s; plain Spark made 2 batches, the longest"),
-        (outcome(0.5), outcome(cut_s=120.0), "1 of 1 batch took at most 1 s; plain Spark had ended no batch after 120"),
+        (result(1.01), result(3.0, 5.0), "0 of 1 batch took at most 1 s; plain Spark made 2 batches, the longest"),
+        (result(0.5), result(cut_s=120.0), "1 of 1 batch took at most 1 s; plain Spark had ended no batch after 120"),
     ],
 )
 def test_the_sentence_tells_what_plain_spark_did(ours: RaceResult, plain: RaceResult, said: str) -> None:
@@ -225,11 +225,11 @@ def test_the_sentence_tells_what_plain_spark_did(ours: RaceResult, plain: RaceRe
 @pytest.mark.parametrize(
     ("ours", "plain", "said"),
     [
-        (outcome(0.9, 1.0), outcome(8.0), "The backlog was drained in 11 s, 1.38 times plain Spark's time."),
-        (outcome(0.9), outcome(cut_s=120.0), "The backlog was drained in 0.9 s."),
+        (result(0.9, 1.0), result(8.0), "The backlog was drained in 11 s, 1.38 times plain Spark's time."),
+        (result(0.9), result(cut_s=120.0), "The backlog was drained in 0.9 s."),
         (
-            outcome(0.9, cut_s=120.0),
-            outcome(50.0),
+            result(0.9, cut_s=120.0),
+            result(50.0),
             "100% of the backlog was done after 120 s, all of it by plain Spark",
         ),
     ],
@@ -239,25 +239,25 @@ def test_the_sentence_tells_what_the_bound_cost(ours: RaceResult, plain: RaceRes
 
 
 def test_a_run_that_was_cut_is_blamed_on_the_machine_only_where_plain_spark_was_cut_too() -> None:
-    cut = outcome(0.9, cut_s=120.0)
-    assert "busy" not in notes({PLAIN: outcome(50.0), PENSTOCK: cut})[0]
-    assert "busy" in notes({PLAIN: outcome(cut_s=120.0), PENSTOCK: cut})[1]
+    cut = result(0.9, cut_s=120.0)
+    assert "busy" not in notes({PLAIN: result(50.0), PENSTOCK: cut})[0]
+    assert "busy" in notes({PLAIN: result(cut_s=120.0), PENSTOCK: cut})[1]
 
 
-@pytest.mark.parametrize("plain", [outcome(38.0), outcome(cut_s=120.0), outcome(0.001, 0.5)])
+@pytest.mark.parametrize("plain", [result(38.0), result(cut_s=120.0), result(0.001, 0.5)])
 @pytest.mark.parametrize("missing", [True, False])
 def test_the_picture_has_all_that_there_is(
     plain: RaceResult, missing: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     matplotlib = pytest.importorskip("matplotlib")
     monkeypatch.setitem(matplotlib.rcParams, "svg.fonttype", "none")
-    outcomes = {PLAIN: plain, PENSTOCK: outcome(0.9, 1.2)} | ({} if missing else {FIXED: outcome(0.5)})
-    draw_race(outcomes, tmp_path / "race.svg")
+    results = {PLAIN: plain, PENSTOCK: result(0.9, 1.2)} | ({} if missing else {FIXED: result(0.5)})
+    draw_race(results, tmp_path / "race.svg")
     drawn = (tmp_path / "race.svg").read_text()
     for text in ("plain Spark", "Penstock", "1 of 2 batches within 1 s", "longest batch 1.2 s", "bound"):
         assert text in drawn
     assert ("fixed size" in drawn) is not missing
-    draw_race(outcomes, tmp_path / "race.png")
+    draw_race(results, tmp_path / "race.png")
     assert (tmp_path / "race.png").read_bytes().startswith(b"\x89PNG")
 
 
@@ -305,4 +305,4 @@ def test_plotly_is_asked_for_before_anything_runs(
 ) -> None:
     monkeypatch.setitem(sys.modules, "plotly", None)
     with pytest.raises(MissingExtraError, match="plotly"):
-        demonstrate(tmp_path, lambda spec, job: pytest.fail("a run was spent"))
+        demonstrate(tmp_path, lambda spec, work: pytest.fail("a run was spent"))

@@ -112,7 +112,15 @@ def test_examine_looks_at_everything() -> None:
         "confluent-kafka",
         "prometheus-client",
     ]
-    assert names == ["Python", "Java", "Spark", *packages, "GPU", "spark.sql.shuffle.partitions"]
+    devices = ["device numpy", "device numba", "device numba-parallel", "device cuda"]
+    assert names == ["Python", "Java", "Spark", *packages, "GPU", *devices, "spark.sql.shuffle.partitions"]
+
+
+def test_no_device_is_needed() -> None:
+    found = doctor.devices({"numpy": None, "numba": "numba is not installed"})
+    assert [(check.name, check.ok) for check in found] == [("device numpy", True), ("device numba", False)]
+    assert "numba is not installed" in found[1].advice
+    assert healthy(found)
 
 
 @pytest.mark.parametrize(

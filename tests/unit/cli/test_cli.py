@@ -271,9 +271,22 @@ def test_lists_name_what_is_there(what: str, name: str, capfd: pytest.CaptureFix
     assert json.loads(capfd.readouterr().out)[name]
 
 
+def test_devices_are_listed_with_why_they_are_not_here(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(listing, "why_not_here", lambda: {"numpy": None, "cuda": "no NVIDIA driver"})
+    assert call("list", "devices") == 0
+    assert "not here: no NVIDIA driver" in capfd.readouterr().out
+    assert call("list", "devices", "--json") == 0
+    assert json.loads(capfd.readouterr().out) == [
+        {"name": "numpy", "present": True, "why_not": None},
+        {"name": "cuda", "present": False, "why_not": "no NVIDIA driver"},
+    ]
+
+
 def test_unknown_list_is_bad_input(capfd: pytest.CaptureFixture[str]) -> None:
     assert call("list", "gates") == 2
-    assert "write one of controllers, patterns, apps" in capfd.readouterr().err
+    assert "write one of controllers, patterns, apps, devices" in capfd.readouterr().err
 
 
 def test_version(capfd: pytest.CaptureFixture[str]) -> None:

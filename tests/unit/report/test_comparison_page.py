@@ -77,7 +77,7 @@ def test_views_of_a_comparison_show_one_measure_each(tmp_path: Path, outline: Re
     assert mad["yaxis.ticktext"][:2] == ["pmbaf", "pid"]
 
 
-def test_traces_of_single_runs_are_there_where_their_journals_are(
+def test_timelines_of_single_runs_are_there_where_their_journals_are(
     tmp_path: Path, samples: list[BatchSample], journal_in: Written, outline: Read
 ) -> None:
     folder = comparison_in(tmp_path / "c", rows())

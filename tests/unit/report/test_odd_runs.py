@@ -24,7 +24,7 @@ Written = Callable[..., Path]
 Read = Callable[[Path], Any]
 HOLD = "1 s ± 10%"
 BARE: dict[str, Any] = {"load": None, "part": None, "durations_s": {}, "started_s": None}
-DRAWN = {"trace", "cumulative", "spread-chart"}
+DRAWN = {"timeline", "cumulative", "spread-chart"}
 EMPTY: dict[str, Any] = {"number": 1, "latency_s": 0.1, "size": 0, "items": 0, "status": Status.EMPTY, **BARE}
 
 
@@ -32,8 +32,8 @@ EMPTY: dict[str, Any] = {"number": 1, "latency_s": 0.1, "size": 0, "items": 0, "
     ("slo", "samples", "charts"),
     [
         (HOLD, [], set()),
-        (HOLD, [{"number": 0, "status": Status.WARM_UP}], {"trace"}),
-        (HOLD, [{"number": 0}], {"trace", "cumulative", "patterns-chart", "spread-chart", "phases-chart"}),
+        (HOLD, [{"number": 0, "status": Status.WARM_UP}], {"timeline"}),
+        (HOLD, [{"number": 0}], {"timeline", "cumulative", "patterns-chart", "spread-chart", "phases-chart"}),
         (HOLD, [{"number": n, **BARE} for n in range(3)], DRAWN),
         (HOLD, [{"number": 0, "latency_s": math.nan, **BARE}, EMPTY], set()),
         (HOLD, [{"number": 0, **BARE}, {"number": 1, "latency_s": math.inf, **BARE}], DRAWN),
@@ -76,13 +76,13 @@ def test_a_long_run_stays_small_and_says_what_it_left_out(tmp_path: Path, batch:
     written = write_report(folder)
     page = outline(written)
     assert written.stat().st_size < 2_500_000
-    drawn = sum(len(trace["x"]) for trace in page.points("trace") if trace.get("name"))
+    drawn = sum(len(trace["x"]) for trace in page.points("timeline") if trace.get("name"))
     assert 2000 < drawn <= 3000
     assert f"{drawn:,} of 10,000 batches are drawn" in page.text
     # The one peak is not lost, and the shares are nearly those of the run.
-    above = next(trace for trace in page.points("trace") if trace.get("name") == "miss, above the axis")
+    above = next(trace for trace in page.points("timeline") if trace.get("name") == "miss, above the axis")
     assert "batch 7777" in above["text"][0]
-    hits = next(trace for trace in page.points("trace") if trace.get("name") == "hit")
+    hits = next(trace for trace in page.points("timeline") if trace.get("name") == "hit")
     b_slh = summarise(read(folder / "journal.jsonl").samples, Slo.parse(HOLD))["b_slh"]
     assert 100 * len(hits["x"]) / drawn == pytest.approx(b_slh, abs=12)
     assert "The first 2,000 decisions are listed; 8,000 more are in the journal." in page.texts

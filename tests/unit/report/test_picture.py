@@ -7,7 +7,7 @@ import pytest
 
 from penstock.errors import BadInputError, MissingExtraError
 from penstock.journal import Recording
-from penstock.report.picture import check, draw, draw_pair, trace_of
+from penstock.report.picture import check, curve_of, draw, draw_pair
 from penstock.sample import BatchSample, Status
 from penstock.slo import Slo, Verdict
 
@@ -32,33 +32,33 @@ def recording(latencies_s: list[float], started: bool = True, controller: str = 
 
 
 def test_time_counts_from_the_first_batch() -> None:
-    trace = trace_of(recording([1.0, 1.0, 1.5]), HOLD)
-    assert trace.at_s == [0.0, 2.0, 4.0]
-    assert trace.end_s == 5.5
+    curve = curve_of(recording([1.0, 1.0, 1.5]), HOLD)
+    assert curve.at_s == [0.0, 2.0, 4.0]
+    assert curve.end_s == 5.5
 
 
 def test_without_starts_batches_follow_each_other() -> None:
-    assert trace_of(recording([3.0, 1.0, 1.5], started=False), HOLD).at_s == [0.0, 3.0, 4.0]
+    assert curve_of(recording([3.0, 1.0, 1.5], started=False), HOLD).at_s == [0.0, 3.0, 4.0]
 
 
 def test_verdicts_are_those_of_the_slo() -> None:
-    trace = trace_of(recording([1.0, 1.0, 1.5]), HOLD)
-    assert trace.verdicts == [Verdict.UNKNOWN, Verdict.MET, Verdict.MISSED]
+    curve = curve_of(recording([1.0, 1.0, 1.5]), HOLD)
+    assert curve.verdicts == [Verdict.UNKNOWN, Verdict.MET, Verdict.MISSED]
 
 
 def test_batches_without_a_measure_are_left_out() -> None:
-    assert trace_of(recording([1.0, float("nan"), 1.5]), HOLD).values == [1.0, 1.5]
+    assert curve_of(recording([1.0, float("nan"), 1.5]), HOLD).values == [1.0, 1.5]
 
 
 def test_empty_batches_are_left_out() -> None:
     run = recording([1.0, 1.5])
     run.samples.append(BatchSample(9, size=0.0, items=0, processing_s=0.1, status=Status.EMPTY, started_s=60.0))
-    assert trace_of(run, HOLD).values == [1.0, 1.5]
+    assert curve_of(run, HOLD).values == [1.0, 1.5]
 
 
 def test_a_run_without_batches_is_refused() -> None:
     with pytest.raises(BadInputError, match="let the run last longer"):
-        trace_of(Recording(), HOLD)
+        curve_of(Recording(), HOLD)
 
 
 @pytest.mark.parametrize("slo", ["1 s ± 10%", "<= 1 s", ">= 1k/s", "3 ms ± 5%"])

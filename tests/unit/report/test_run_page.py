@@ -42,7 +42,7 @@ def test_the_numbers_are_those_of_the_journal(page: Any, samples: list[BatchSamp
 
 
 def test_charts_draw_every_batch_once_hits_and_misses_apart_in_colour_and_shape(page: Any) -> None:
-    named = {trace["name"]: trace for trace in page.points("trace") if trace.get("name")}
+    named = {trace["name"]: trace for trace in page.points("timeline") if trace.get("name")}
     assert {name: len(trace["x"]) for name, trace in named.items()} == {
         "hit": 5,
         "miss": 1,
@@ -57,12 +57,12 @@ def test_charts_draw_every_batch_once_hits_and_misses_apart_in_colour_and_shape(
 
 
 def test_pointing_at_a_batch_shows_all_about_it_and_its_decision(page: Any) -> None:
-    miss = next(trace for trace in page.points("trace") if trace.get("name") == "miss")
+    miss = next(trace for trace in page.points("timeline") if trace.get("name") == "miss")
     assert miss["text"] == ["batch 3: 1.5 s, miss<br>size 100<br>load 13, low<br>decided: within the band 3"]
 
 
 def test_a_batch_above_the_axis_stands_at_its_own_height_in_the_full_view(page: Any) -> None:
-    chart = page.chart("trace")
+    chart = page.chart("timeline")
     near, full = chart["views"]
     top = chart["layout"]["yaxis"]["range"][1]
     assert top < 9.0
@@ -73,7 +73,7 @@ def test_a_batch_above_the_axis_stands_at_its_own_height_in_the_full_view(page: 
 
 
 def test_the_band_is_drawn_where_the_slo_has_it(page: Any) -> None:
-    shapes = page.chart("trace")["layout"]["shapes"]
+    shapes = page.chart("timeline")["layout"]["shapes"]
     assert (0.9, 1.1) in [(shape["y0"], shape["y1"]) for shape in shapes]
 
 
@@ -182,7 +182,7 @@ def test_two_objectives_are_told_apart(tmp_path: Path, journal_in: Written, outl
     assert "between 900 ms and 1.1 s; 1 batch was too slow." in page.text
     assert "The second objective, >= 100/s, was met by 80.0% of the batches, both by 60.0%." in page.text
     assert "a batch within it is marked as a miss where it missed >= 100/s" in page.text
-    named = {trace["name"]: len(trace["x"]) for trace in page.points("trace") if trace.get("name")}
+    named = {trace["name"]: len(trace["x"]) for trace in page.points("timeline") if trace.get("name")}
     assert (named["hit"], sum(named.values())) == (3, 5)
 
 

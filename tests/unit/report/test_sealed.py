@@ -67,7 +67,7 @@ def test_text_of_a_journal_never_becomes_markup(
     # Ours, plotly's, and one for each chart.
     assert tags.count("script") == 2 + len(page.data)
     assert EVIL in page.text
-    text = next(trace for trace in page.points("trace") if trace.get("name") == "hit")["text"][0]
+    text = next(trace for trace in page.points("timeline") if trace.get("name") == "hit")["text"][0]
     assert "<img" not in text
     assert "&lt;img" in text
 

@@ -13,8 +13,7 @@ from typing import Any
 import pytest
 
 from penstock.apps.lmstream.queries import QUERIES
-from penstock.bench.compare.runs import Job as Work
-from penstock.bench.run import RunSpec, RunState, Tick, prepare
+from penstock.bench.run import RunSpec, RunState, Tick, Work, prepare
 from penstock.cli import main as cli
 from penstock.cli import reproduce as reproducing
 from penstock.errors import PenstockError
@@ -125,21 +124,21 @@ def machine(monkeypatch: pytest.MonkeyPatch) -> FakeMachine:
 
 def test_every_kind_of_run_is_one_that_can_be_run() -> None:
     plan = PaperRuns("test", queries=("lr1s", "cm1t"), random=("lr1s",))
-    for job in plan.jobs():
-        prepared = prepare(job.spec)
-        assert prepared.slo.target == plan.bound_s(job.query)
+    for each in plan.runs():
+        prepared = prepare(each.spec)
+        assert prepared.slo.target == plan.bound_s(each.query)
         assert prepared.workload.items == 20_000
 
 
 def test_variants_differ_in_nothing_but_how_batches_are_made() -> None:
     for query in QUERIES:
-        specs = [job.spec for job in PaperRuns().jobs() if (job.query, job.traffic) == (query, CONSTANT)]
+        specs = [each.spec for each in PaperRuns().runs() if (each.query, each.traffic) == (query, CONSTANT)]
         assert len(specs) == 4
         assert len({(spec.slo, spec.arrivals, spec.seed, spec.size_class, spec.cost) for spec in specs}) == 1
 
 
 def test_bounds_are_slides_and_the_trigger_where_windows_tumble() -> None:
-    specs = {job.name: job.spec for job in PaperRuns().jobs()}
+    specs = {each.name: each.spec for each in PaperRuns().runs()}
     assert specs["constant/cm2s/lmstream"].settings == {"slide": "5 s"}
     assert specs["constant/cm2s/lmstream-90"].settings == {"slide": "4.5 s"}
     assert specs["constant/cm2s/pmbaf"].slo == "<= 5 s end-to-end"
@@ -149,8 +148,8 @@ def test_bounds_are_slides_and_the_trigger_where_windows_tumble() -> None:
 
 
 def test_needed_runs_are_estimated_to_fit_the_hour_and_a_quick_plan_five_minutes() -> None:
-    assert sum(job.estimate_s for job in PaperRuns().jobs() if not job.spare) < 57 * 60
-    assert sum(job.estimate_s for job in quick_runs().jobs()) < 270
+    assert sum(each.estimate_s for each in PaperRuns().runs() if not each.spare) < 57 * 60
+    assert sum(each.estimate_s for each in quick_runs().runs()) < 270
 
 
 def test_quick_plan_scales_all_times_alike() -> None:
@@ -246,8 +245,8 @@ def test_run_that_fails_costs_no_other(machine: FakeMachine, tmp_path: Path) -> 
 
 def test_spare_runs_give_way_to_those_that_matter_more(machine: FakeMachine, tmp_path: Path) -> None:
     # Each takes what was thought: eight that are needed, and time for one of the two that are not.
-    machine.changes = {name: {"wall_s": job.estimate_s} for job in SMALL.jobs() if (name := fake_name(job.spec))}
-    needed_s = sum(job.estimate_s for job in SMALL.jobs() if not job.spare)
+    machine.changes = {name: {"wall_s": each.estimate_s} for each in SMALL.runs() if (name := fake_name(each.spec))}
+    needed_s = sum(each.estimate_s for each in SMALL.runs() if not each.spare)
     ran = run_all(
         replace(SMALL, limit_s=needed_s + 60), tmp_path, machine.watch, runner=machine.run, open_session=machine.session
     )

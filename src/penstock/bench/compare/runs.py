@@ -18,7 +18,7 @@ from penstock.bench.compare.best_fixed import Trial, search
 from penstock.bench.compare.budget import TRIAL, Budget
 from penstock.bench.compare.folder import Folder, finished, trim
 from penstock.bench.compare.spec import CompareSpec, Entry, entries_of, order_of
-from penstock.bench.run import RunSpec, RunState, Tick, prepare, run
+from penstock.bench.run import RunSpec, RunState, Tick, Watch, prepare, run
 from penstock.bench.session import session
 from penstock.clock import Clock, SystemClock
 from penstock.errors import BadInputError, PenstockError
@@ -31,8 +31,6 @@ _TRIAL_CLASS = "test"
 # A first size is small; a trial of it would be many small batches and take long.
 _FIRST_TRIAL = 4
 
-Job = Callable[[Tick, threading.Event], dict[str, Any]]
-Watch = Callable[[RunSpec, Job], dict[str, Any]]
 Runner = Callable[[RunSpec, Path, Tick, threading.Event], dict[str, Any]]
 Open = Callable[[str], AbstractContextManager[Any]]
 
@@ -129,7 +127,7 @@ class Comparer:
     def _run(self, run_spec: RunSpec, folder: Path, name: str) -> dict[str, Any]:
         wishes: list[threading.Event] = []
 
-        def job(tick: Tick, stop: threading.Event) -> dict[str, Any]:
+        def work(tick: Tick, stop: threading.Event) -> dict[str, Any]:
             wishes.append(stop)
             tick(RunState("starting Spark", 0.0, 0, None, folder / "journal.jsonl"))
             # Left open for the runs that follow, which use the session that they find.
@@ -138,7 +136,7 @@ class Comparer:
 
         folder.mkdir(parents=True, exist_ok=True)
         try:
-            summary = self._watch(replace(run_spec, controller=name, settings={}), job)
+            summary = self._watch(replace(run_spec, controller=name, settings={}), work)
         finally:
             trim(folder)
         if any(stop.is_set() for stop in wishes):
@@ -219,7 +217,7 @@ def compare_runs(
 ) -> Compared:
     """Compare controllers on Spark; the runs and `comparison.json` are left in `out`, finished ones there are kept.
 
-    `watch` runs one job and shows it, `say` tells the user how far it is. With `budget_s` no run is started that could
+    `watch` does one run and shows it, `say` tells the user how far it is. With `budget_s` no run is started that could
     not end in time, judged by those before it, and one that would go on beyond the end is stopped and does not count.
     """
     if budget_s is not None and not budget_s > 0:

@@ -83,8 +83,8 @@ def compare_plant(
             entries[label] = _best_of(tried, mapped, count)
         rows = []
         for label in wanted:
-            jobs = [replace(entries[label].spec, seed=seed) for seed in range(1, seeds + 1)]
-            summaries = list(count.over(mapped(_summary, jobs)))
+            specs = [replace(entries[label].spec, seed=seed) for seed in range(1, seeds + 1)]
+            summaries = list(count.over(mapped(_summary, specs)))
             rows.append(table.row(label, summaries, limit=label in ORACLES) | {"settings": _settings(entries[label])})
     about = {"plant": plant, "slo": str(parsed), "seeds": seeds, "delay": delay, "noise": noise}
     about |= {"arrivals": arrivals, "cost": cost, "items": items, "seeds_vary": "the noise of the plant, nothing else"}
@@ -120,8 +120,8 @@ def _grid(label: str, base: SimSpec) -> Iterator[Entry]:
 
 
 def _best_of(tried: Sequence[Entry], mapped: Mapped, count: _Counted) -> Entry:
-    jobs = [replace(entry.spec, seed=seed) for entry in tried for seed in TRAINING_SEEDS]
-    hits = list(count.over(mapped(_hits, jobs)))
+    specs = [replace(entry.spec, seed=seed) for entry in tried for seed in TRAINING_SEEDS]
+    hits = list(count.over(mapped(_hits, specs)))
     per = len(TRAINING_SEEDS)
     return tried[max(range(len(tried)), key=lambda n: sum(hits[n * per : (n + 1) * per]))]
 
@@ -166,15 +166,15 @@ class _Counted:
 def _mapper(runs: int) -> Iterator[Mapped]:
     """`map` in this process for a few runs, else in one process a core, with the kernel compiled before they fork."""
     if runs < _WORTH_COMPILING:
-        yield lambda function, jobs: (function(job, False) for job in jobs)
+        yield lambda function, specs: (function(spec, False) for spec in specs)
         return
     compiled = _compile()
     with ProcessPoolExecutor(os.cpu_count(), mp_context=get_context("fork")) as pool:
-        yield lambda function, jobs: pool.map(partial(_run_one, function, compiled), jobs)
+        yield lambda function, specs: pool.map(partial(_run_one, function, compiled), specs)
 
 
-def _run_one(function: Callable[[SimSpec, bool], Any], compiled: bool, job: SimSpec) -> Any:
-    return function(job, compiled)
+def _run_one(function: Callable[[SimSpec, bool], Any], compiled: bool, spec: SimSpec) -> Any:
+    return function(spec, compiled)
 
 
 def _compile() -> bool:

@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from penstock.bench.demo.runs import BASE, Runs, Watch
-from penstock.bench.run import RunSpec, prepare
+from penstock.bench.demo.runs import BASE, DemoRuns
+from penstock.bench.run import RunSpec, Watch, prepare
 from penstock.journal import read
 from penstock.report.page import check_packages
 from penstock.report.picture import check, draw, draw_pair
@@ -28,7 +28,7 @@ class HoldDemo:
 
 
 def demonstrate_hold(out: Path, watch: Watch, spec: RunSpec = SPEC, limit_s: float = LIMIT_S) -> HoldDemo:
-    """Run `spec`, then the same with a fixed size, draw both and report; `watch` runs a job and shows it.
+    """Run `spec`, then the same with a fixed size, draw both and report; `watch` does a run and shows it.
 
     The fixed size is the mean batch of the adaptive run: as many batches for the same stream, so whatever differs is
     where the sizes were large and where they were small.
@@ -38,7 +38,7 @@ def demonstrate_hold(out: Path, watch: Watch, spec: RunSpec = SPEC, limit_s: flo
     # What could not be drawn is refused before runs are spent on it.
     check(alone)
     check_packages()
-    with Runs(watch, limit_s) as runs:
+    with DemoRuns(watch, limit_s) as runs:
         adaptive, stopped = runs.run(spec, out / "adaptive")
         if stopped:
             return HoldDemo([adaptive], [], stopped=True)

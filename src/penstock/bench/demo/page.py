@@ -22,24 +22,24 @@ _PICTURE = "A bar is a batch, from its start to its end and as high as it is lon
 
 
 def write_page(
-    outcomes: Mapping[str, RaceResult], slo: Slo, picture: Path, reports: Mapping[str, Path], out: Path
+    results: Mapping[str, RaceResult], slo: Slo, picture: Path, reports: Mapping[str, Path], out: Path
 ) -> Path:
     """Write the page and give its path; `reports` are the pages of single runs, at or below the folder of this one."""
-    ours, plain = outcomes[PENSTOCK], outcomes[PLAIN]
+    ours, plain = results[PENSTOCK], results[PLAIN]
     page = Page(
         kind="Penstock · demonstration",
         title="A backlog, drained three ways",
         subtitle=f"objective {slo}",
-        sentences=[sentence(outcomes)],
+        sentences=[sentence(results)],
         numbers=[
             Number("within the bound", words.percent(ours.within_percent), "of Penstock's batches", strong=True),
             Number("longest batch", seconds(ours.longest_s), f"plain Spark: {seconds(plain.longest_s)}"),
             Number("drained in", ours.drained, f"plain Spark: {plain.drained}"),
         ],
-        notices=notes(outcomes),
+        notices=notes(results),
         sections=[
             Section("picture", "Batch by batch", _PICTURE, [_image(picture)]),
-            Section("contenders", "Side by side", _ABOUT, [_table(outcomes, reports, out)]),
+            Section("contenders", "Side by side", _ABOUT, [_table(results, reports, out)]),
         ],
     )
     out.write_text(page.render(), encoding="utf-8")
@@ -52,21 +52,21 @@ def _image(path: Path) -> Image:
     return Image(f"data:image/png;base64,{data}", about)
 
 
-def _table(outcomes: Mapping[str, RaceResult], reports: Mapping[str, Path], out: Path) -> Table:
+def _table(results: Mapping[str, RaceResult], reports: Mapping[str, Path], out: Path) -> Table:
     rows = []
     for name in NAMES:
-        outcome = outcomes[name]
+        result = results[name]
         link: Cell | str = words.DASH
         if name in reports:
             link = Cell("decisions and measures", link=reports[name].relative_to(out.parent).as_posix())
         rows.append(
             [
                 NAMES[name],
-                f"{outcome.within:,} of {outcome.batches:,}",
-                words.percent(outcome.within_percent),
-                seconds(outcome.longest_s),
-                outcome.drained,
-                _OUTPUT[outcome.output_ok],
+                f"{result.within:,} of {result.batches:,}",
+                words.percent(result.within_percent),
+                seconds(result.longest_s),
+                result.drained,
+                _OUTPUT[result.output_ok],
                 link,
             ]
         )

@@ -16,8 +16,8 @@ from penstock.bench.demo.careful_size import careful_size
 from penstock.bench.demo.page import write_page
 from penstock.bench.demo.picture import draw_race
 from penstock.bench.demo.race_result import FIXED, PENSTOCK, PLAIN, RaceResult
-from penstock.bench.demo.runs import BASE, Runs, Watch
-from penstock.bench.run import PreparedRun, RunSpec, RunState, Tick, prepare
+from penstock.bench.demo.runs import BASE, DemoRuns
+from penstock.bench.run import PreparedRun, RunSpec, RunState, Tick, Watch, prepare
 from penstock.journal import Recording, read
 from penstock.report.page import check_packages
 from penstock.report.picture import check
@@ -38,7 +38,7 @@ ORDER = (PLAIN, PENSTOCK, FIXED)
 class Demo:
     """What the demonstration left, and whether the user cut it short; files are there once they are named here."""
 
-    outcomes: Mapping[str, RaceResult]
+    results: Mapping[str, RaceResult]
     summaries: Mapping[str, dict[str, Any]]
     stopped: bool
     picture: Path | None = None
@@ -48,28 +48,28 @@ class Demo:
 def demonstrate(
     out: Path, watch: Watch, spec: RunSpec = SPEC, heaviest: str = HEAVIEST, limit_s: float = LIMIT_S
 ) -> Demo:
-    """Let the three drain the same backlog, then draw and report; `watch` runs a job and shows it."""
+    """Let the three drain the same backlog, then draw and report; `watch` does a run and shows it."""
     prepared = prepare(spec)
     picture, page = out / "backlog.png", out / "report.html"
     # What could not be drawn is refused before runs are spent on it.
     check(picture)
     check_packages()
-    outcomes: dict[str, RaceResult] = {}
+    results: dict[str, RaceResult] = {}
     summaries: dict[str, dict[str, Any]] = {}
-    with Runs(watch, limit_s) as runs:
+    with DemoRuns(watch, limit_s) as runs:
         size = _Size(prepared, heaviest, out)
         for name in ORDER:
             before = size.measure if name == ORDER[0] else None
             # Measuring the size has warmed up Spark and its workers for all three.
             summary, stopped = runs.run(contender(spec, name, size.found), out / name, warm_up=False, before=before)
             if stopped:
-                return Demo(outcomes, summaries, stopped=True)
+                return Demo(results, summaries, stopped=True)
             recording = _recording(out / name)
-            outcomes[name] = RaceResult.of(recording, summary, prepared.slo, prepared.workload.items or 0, limit_s)
+            results[name] = RaceResult.of(recording, summary, prepared.slo, prepared.workload.items or 0, limit_s)
             summaries[name] = summary
-    draw_race(outcomes, picture)
-    links = {name: write_report(out / name) for name, outcome in outcomes.items() if outcome.batches}
-    return Demo(outcomes, summaries, False, picture, write_page(outcomes, prepared.slo, picture, links, page))
+    draw_race(results, picture)
+    links = {name: write_report(out / name) for name, result in results.items() if result.batches}
+    return Demo(results, summaries, False, picture, write_page(results, prepared.slo, picture, links, page))
 
 
 def contender(spec: RunSpec, name: str, size: float | None = None) -> RunSpec:

@@ -113,12 +113,12 @@ def seconds(value: float | None) -> str:
     return DASH if value is None else f"{value:.3g} s" if value < 999.5 else f"{value:.0f} s"
 
 
-def to_json(outcomes: Mapping[str, RaceResult]) -> dict[str, Any]:
+def to_json(results: Mapping[str, RaceResult]) -> dict[str, Any]:
     """All contenders; one that did not run is null."""
-    return {"contenders": {name: outcomes[name].to_json() if name in outcomes else None for name in NAMES}}
+    return {"contenders": {name: results[name].to_json() if name in results else None for name in NAMES}}
 
 
-def sentence(outcomes: Mapping[str, RaceResult]) -> str:
+def sentence(results: Mapping[str, RaceResult]) -> str:
     """What happened, the price included.
 
     >>> spans = tuple(Span(0.9 * n, 0.9 if n else 1.2, 100) for n in range(45))
@@ -127,19 +127,19 @@ def sentence(outcomes: Mapping[str, RaceResult]) -> str:
     44 of 45 batches took at most 1 s; plain Spark made one batch of 38.2 s. The backlog was drained in
     40.5 s, 1.06 times plain Spark's time.
     """
-    ours, plain = outcomes[PENSTOCK], outcomes[PLAIN]
+    ours, plain = results[PENSTOCK], results[PLAIN]
     batches = number_of(ours.batches, "batch", "batches")
     kept = f"{ours.within:,} of {batches} took at most {seconds(ours.bound_s)}; plain Spark {_plainly(plain)}."
     return f"{kept} {_price(ours, plain)}"
 
 
-def notes(outcomes: Mapping[str, RaceResult]) -> list[str]:
+def notes(results: Mapping[str, RaceResult]) -> list[str]:
     """What a reader must know: which runs were ended early."""
-    busy = ": this machine is busy or slow." if PLAIN in outcomes and outcomes[PLAIN].cut_s is not None else "."
+    busy = ": this machine is busy or slow." if PLAIN in results and results[PLAIN].cut_s is not None else "."
     return [
-        f"{NAMES[name]} was ended after {seconds(outcome.cut_s)} with {outcome.done_percent:.0f}% of items done{busy}"
-        for name, outcome in outcomes.items()
-        if outcome.cut_s is not None
+        f"{NAMES[name]} was ended after {seconds(result.cut_s)} with {result.done_percent:.0f}% of items done{busy}"
+        for name, result in results.items()
+        if result.cut_s is not None
     ]
 
 

@@ -8,7 +8,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from penstock.bench.run import RunSpec, RunState, Tick, run
+from penstock.bench.run import RunSpec, RunState, Tick, Watch, run
 from penstock.bench.session import session
 
 if TYPE_CHECKING:
@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 # One slow swing of the load, 6:1, over the items of the class `test`: about 40 batches of 1 s on two idle cores.
 BASE = RunSpec(app="military", size_class="test", cost="wave:min=500,max=3k,period=150k")
 
-Job = Callable[[Tick, threading.Event], dict[str, Any]]
-Watch = Callable[[RunSpec, Job], dict[str, Any]]
 Before = Callable[["SparkSession", Tick, threading.Event], None]
 
 
@@ -59,7 +57,7 @@ class Limit:
         return limited
 
 
-class Runs:
+class DemoRuns:
     """Runs one after another in one session, which the first starts; a context manager that ends it."""
 
     def __init__(self, watch: Watch, limit_s: float) -> None:
@@ -67,7 +65,7 @@ class Runs:
         self._limit_s = limit_s
         self._stack = ExitStack()
 
-    def __enter__(self) -> Runs:
+    def __enter__(self) -> DemoRuns:
         """Nothing is started yet."""
         return self
 
@@ -81,7 +79,7 @@ class Runs:
         """One run, shown: its summary, and whether the user has cut it short. `before` is called with the session."""
         limit = Limit(self._limit_s)
 
-        def job(tick: Tick, stop: threading.Event) -> dict[str, Any]:
+        def work(tick: Tick, stop: threading.Event) -> dict[str, Any]:
             tick(RunState("starting Spark", 0.0, 0, None, out / "journal.jsonl"))
             # Left open for the next run, which uses the session that it finds.
             spark = self._stack.enter_context(session(spec.master))
@@ -90,5 +88,5 @@ class Runs:
             return run(spec, out, limit.over(tick, stop), stop, warm_up=warm_up)
 
         out.mkdir(parents=True, exist_ok=True)
-        summary = self._watch(spec, job)
+        summary = self._watch(spec, work)
         return summary, bool(summary["interrupted"]) and not limit.reached

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 
+from penstock.devices.registry import why_not_here
 from penstock.distribution import install_command
 from penstock.spark.defaults import spark_defaults
 
@@ -57,7 +58,8 @@ class Check:
 def examine() -> list[Check]:
     """Everything, looked at on this machine."""
     packages = [package(name, installed) for name in _PACKAGES]
-    return [python(), java(), spark(installed), *packages, gpu(), shuffle_partitions(spark_defaults())]
+    machine = [python(), java(), spark(installed), *packages, gpu(), *devices(why_not_here())]
+    return [*machine, shuffle_partitions(spark_defaults())]
 
 
 def healthy(checks: Sequence[Check]) -> bool:
@@ -135,9 +137,21 @@ def gpu(run: Run | None = None, usable: Callable[[], bool] | None = None) -> Che
     if not said:
         return Check("GPU", False, False, None, "none found; none is needed, kernels run on the CPU")
     first = said.splitlines()[0]
-    if (usable or _cuda_usable)():
+    if (usable or (lambda: why_not_here()["cuda"] is None))():
         return Check("GPU", True, False, first, "")
     return Check("GPU", False, False, first, "Numba cannot use it: pip install numba-cuda and a CUDA toolkit")
+
+
+def devices(why_not: Mapping[str, str | None]) -> list[Check]:
+    """What can run kernels over windows; `numpy` always can, so that none of them is needed.
+
+    >>> [check.advice for check in devices({"numpy": None, "cuda": "no NVIDIA driver"})]
+    ['', 'no NVIDIA driver; none is needed']
+    """
+    return [
+        Check(f"device {name}", why is None, False, None, f"{why}; none is needed" if why else "")
+        for name, why in why_not.items()
+    ]
 
 
 def shuffle_partitions(defaults: Mapping[str, str], cores: int | None = None) -> Check:
@@ -177,14 +191,6 @@ def output_of(command: Sequence[str]) -> str | None:
     except (OSError, subprocess.SubprocessError):
         return None
     return done.stdout + done.stderr
-
-
-def _cuda_usable() -> bool:
-    try:
-        from numba import cuda
-    except ImportError:
-        return False
-    return bool(cuda.is_available())  # type: ignore[no-untyped-call,unused-ignore]
 
 
 def _numbers(text: str) -> tuple[int, ...]:

@@ -1,1 +1,1 @@
-"""What the commands share: views of a run, tables, bars, a job beside them."""
+"""What the commands share: views of a run, tables, bars, a run beside them."""

@@ -1,4 +1,4 @@
-"""Runs a job in a thread of its own, so that this one can draw it and hear Ctrl-C."""
+"""Does the work of a run in a thread of its own, so that this one can draw it and hear Ctrl-C."""
 
 from __future__ import annotations
 
@@ -20,21 +20,19 @@ REFRESH_S = 0.2
 INTERRUPTED = 130
 _T = TypeVar("_T")
 
-Job = Callable[[Tick, threading.Event], _T]
 
+def watch(work: Callable[[Tick, threading.Event], _T], view: RunView) -> _T:
+    """What the work returns, or the error it raises, with its states shown on the way.
 
-def watch(job: Job[_T], view: RunView) -> _T:
-    """What the job returns, or the error it raises, with its states shown on the way.
-
-    The first Ctrl-C asks the job to stop, the second leaves at once. Spark puts its own Ctrl-C handler over ours when
-    it starts in the main thread, which is one more reason for the job to have another.
+    The first Ctrl-C asks it to stop, the second leaves at once. Spark puts its own Ctrl-C handler over ours when
+    it starts in the main thread, which is one more reason for the work to have another.
     """
     stop, done = threading.Event(), Future[_T]()
     states: list[RunState] = []
 
-    def work() -> None:
+    def run() -> None:
         try:
-            done.set_result(job(states.append, stop))
+            done.set_result(work(states.append, stop))
         except BaseException as error:
             done.set_exception(error)
 
@@ -47,7 +45,7 @@ def watch(job: Job[_T], view: RunView) -> _T:
     before = signal.signal(signal.SIGINT, interrupt)
     try:
         with view:
-            threading.Thread(target=work, name="penstock-run", daemon=True).start()
+            threading.Thread(target=run, name="penstock-run", daemon=True).start()
             # Also what is over before anybody has looked is shown once.
             finished = False
             while not finished:

@@ -85,7 +85,7 @@ def patterns_chart(rows: Sequence[Row]) -> Chart:
 
 
 def _add_measure(drawn: Any, rows: Sequence[Row], name: str, visible: bool) -> dict[str, Any]:
-    """The traces of one measure; gives the layout that goes with them."""
+    """What Plotly draws of one measure; gives the layout that goes with it."""
     measure = MEASURES[name]
     lines = ordered(rows, name)
     heights = [-float(at) - (_GAP if row.get("limit") else 0.0) for at, row in enumerate(lines)]

@@ -9,7 +9,7 @@ from typing import Any
 from penstock.report import words
 from penstock.report.comparison.charts import interval_chart, patterns_chart
 from penstock.report.comparison.measures import MEASURES, mean_of, ordered
-from penstock.report.comparison.small_multiples import load_first_runs, traces_chart
+from penstock.report.comparison.small_multiples import load_first_runs, timelines_chart
 from penstock.report.comparison.tables import metrics_table, single_runs_table, tolerances_table
 from penstock.report.page import Number, Page, Section
 from penstock.report.parts import Pairs
@@ -20,7 +20,7 @@ _RANKING = (
     "Sorted by each measure, the best on top; the small marks are single runs, and the look of a dot is its verdict by "
     "{measure}. Oracles stand apart: they know what no controller can know, and show how much is left to gain."
 )
-_TRACES = (
+_TIMELINES = (
     "The first run of each controller against seconds, all on one scale; what is higher stands at the upper edge as a "
     "triangle."
 )
@@ -116,7 +116,9 @@ def _sections(rows: Sequence[Row], about: Mapping[str, Any], metric: str, folder
     if runs := load_first_runs(rows, folder):
         links = single_runs_table(rows, folder)
         found.append(
-            Section("traces", "Latency of single runs", _TRACES, [traces_chart(runs), *([links] if links else [])])
+            Section(
+                "timelines", "Latency of single runs", _TIMELINES, [timelines_chart(runs), *([links] if links else [])]
+            )
         )
     fields = [(str(key), words.plain(value)) for key, value in about.items()]
     found.append(Section("about", "About", "", [Pairs(fields or [("about", words.DASH)], "About the comparison")]))

@@ -1,4 +1,4 @@
-"""Latency traces of single runs beside each other, on one scale."""
+"""Latency timelines of single runs beside each other, on one scale."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from penstock.journal import read
 from penstock.report import words
 from penstock.report.batches import Batch, batches_of, thinned
 from penstock.report.chart import FAINT, HIT, MISS, Chart, graph_objects, hover_text
-from penstock.report.run.trace import add_band, batch_text, ceiling, value_ticks
+from penstock.report.run.timeline import add_band, batch_text, ceiling, value_ticks
 from penstock.slo import Slo, Verdict
 
 _COLUMNS = 3
@@ -42,7 +42,7 @@ def load_first_runs(rows: Sequence[Mapping[str, Any]], folder: Path) -> list[Fir
     return found
 
 
-def traces_chart(runs: Sequence[FirstRun]) -> Chart:
+def timelines_chart(runs: Sequence[FirstRun]) -> Chart:
     """One small panel a run, against seconds since its first batch."""
     graph_objects()
     from plotly.subplots import make_subplots

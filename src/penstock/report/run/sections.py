@@ -14,7 +14,7 @@ from penstock.report.run.tables import (
     phases_table,
     responses_table,
 )
-from penstock.report.run.trace import trace_chart
+from penstock.report.run.timeline import timeline_chart
 from penstock.score import responses
 
 MOST_DRAWN = 3000
@@ -67,7 +67,7 @@ def _trace(run: Run) -> list[Section]:
     if len(drawn) < len(drawable):
         shown = f"{len(drawn):,} of {len(drawable):,} batches"
         about += f" {shown} are drawn: an even choice, and of every stretch the highest. All numbers count every batch."
-    return [Section("latency", "Batch by batch", about, [trace_chart(drawable, drawn, run.slo)])]
+    return [Section("latency", "Batch by batch", about, [timeline_chart(drawable, drawn, run.slo)])]
 
 
 def _hits(run: Run) -> list[Section]:

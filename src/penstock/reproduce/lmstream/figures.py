@@ -8,15 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from penstock.apps.lmstream.queries import QUERIES
-from penstock.reproduce.drawing import FAINT, STYLE, TARGET, TEXT, TITLE, finish, pyplot
+from penstock.reproduce.drawing import FAINT, TARGET, TEXT, TITLE, Step, draw_files, finish, pyplot
 from penstock.reproduce.lmstream.paper_runs import BASELINE, LMSTREAM, OURS, RANDOM, TUNED, tumbles
 from penstock.reproduce.lmstream.scores import Measured, Scores
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-Step = Callable[[str], None]
-"""Called with the name of each figure before it is drawn."""
 
 # Okabe and Ito's colours, as in the pictures of runs.
 COLOURS = {BASELINE: "#8a8a8a", LMSTREAM: "#0072B2", OURS: "#D55E00", TUNED: "#56B4E9"}
@@ -28,8 +25,6 @@ _FOOT = 0.08
 
 def draw_all(scores: Scores, folder: Path, step: Step = lambda name: None) -> list[Path]:
     """Draw those that there are runs for; returns the files."""
-    plt = pyplot()
-    folder.mkdir(parents=True, exist_ok=True)
     drawings: dict[str, Callable[[Path], object]] = {
         "6-latency": partial(_latency, scores),
         "7-throughput": partial(_throughput, scores),
@@ -37,14 +32,7 @@ def draw_all(scores: Scores, folder: Path, step: Step = lambda name: None) -> li
     for number, query in ((8, "lr1s"), (9, "lr1t")):
         if len(scores.variants(query, RANDOM)) > 1:
             drawings[f"{number}-{query}"] = partial(_in_time, scores, query, number)
-    paths = []
-    with plt.rc_context(STYLE):
-        for name, draw in drawings.items():
-            step(name)
-            path = folder / f"lmstream-{name}.png"
-            draw(path)
-            paths.append(path)
-    return paths
+    return draw_files(drawings, folder, "lmstream", step)
 
 
 def _latency(scores: Scores, path: Path) -> None:

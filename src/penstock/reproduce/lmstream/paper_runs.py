@@ -55,7 +55,7 @@ class PaperRun:
     def name(self) -> str:
         """Its folder, and its name.
 
-        >>> next(PaperRuns().jobs()).name
+        >>> next(PaperRuns().runs()).name
         'constant/lr1s/baseline'
         """
         return f"{self.traffic}/{self.query}/{self.variant}"
@@ -79,20 +79,20 @@ class PaperRuns:
     limit_s: float | None = 2100.0
     warm: bool = True
 
-    def jobs(self) -> Iterator[PaperRun]:
+    def runs(self) -> Iterator[PaperRun]:
         """The runs in their order: by query, each beginning with another variant, so that none is always first.
 
-        >>> [job.variant for job in PaperRuns(queries=("lr1s", "lr1t"), variants=(BASELINE, LMSTREAM)).jobs()][:4]
+        >>> [each.variant for each in PaperRuns(queries=("lr1s", "lr1t"), variants=(BASELINE, LMSTREAM)).runs()][:4]
         ['baseline', 'lmstream', 'lmstream', 'baseline']
         """
         for number, query in enumerate(self.queries):
             first = number % len(self.variants)
             for variant in (*self.variants[first:], *self.variants[:first]):
-                yield self._job(query, variant, CONSTANT)
+                yield self._paper_run(query, variant, CONSTANT)
         for query in self.random:
             for variant in (BASELINE, LMSTREAM):
                 if query in self.queries and variant in self.variants:
-                    yield self._job(query, variant, RANDOM)
+                    yield self._paper_run(query, variant, RANDOM)
 
     def bound_s(self, query: str) -> float:
         """The end-to-end latency that batches of a query are to stay within."""
@@ -120,7 +120,7 @@ class PaperRuns:
         varied = f",sd={DEVIATION},seed={self.seed}" if traffic == RANDOM else ""
         return f"datasets:rows={_DATASET},every={every}{varied}"
 
-    def _job(self, query: str, variant: str, traffic: str) -> PaperRun:
+    def _paper_run(self, query: str, variant: str, traffic: str) -> PaperRun:
         bound_s = self.bound_s(query)
         ending_s = _TRIGGERS_TO_END * self.trigger_s if variant == BASELINE else bound_s
         spec = RunSpec(

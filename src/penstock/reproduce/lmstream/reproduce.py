@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from penstock.bench.compare.about import about_here
-from penstock.bench.compare.runs import Open, Runner, Watch
-from penstock.bench.run import run
+from penstock.bench.compare.runs import Open, Runner
+from penstock.bench.run import Watch, run
 from penstock.bench.session import session
 from penstock.json_file import write_json
 from penstock.progress import Say
-from penstock.reproduce.drawing import pyplot
+from penstock.reproduce.drawing import Step, pyplot
 from penstock.reproduce.finding import Found, to_json
-from penstock.reproduce.lmstream.figures import Step, draw_all
+from penstock.reproduce.lmstream.figures import draw_all
 from penstock.reproduce.lmstream.findings import look_at_all
 from penstock.reproduce.lmstream.paper_runs import PaperRuns
 from penstock.reproduce.lmstream.runs import Ran, run_all

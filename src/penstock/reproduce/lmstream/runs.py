@@ -16,8 +16,8 @@ from statistics import median
 from typing import Any
 
 from penstock.bench.compare.folder import finished, trim
-from penstock.bench.compare.runs import Open, Runner, Watch
-from penstock.bench.run import RunSpec, RunState, Tick, run
+from penstock.bench.compare.runs import Open, Runner
+from penstock.bench.run import RunSpec, RunState, Tick, Watch, run
 from penstock.bench.session import session
 from penstock.errors import BadInputError, PenstockError
 from penstock.progress import Say
@@ -54,7 +54,7 @@ def run_all(
     runner: Runner = run,
     open_session: Open = session,
 ) -> Ran:
-    """Run what the folder does not have yet; `watch` runs one job and shows it, `say` tells how far it is."""
+    """Run what the folder does not have yet; `watch` does one run and shows it, `say` tells how far it is."""
     return _Course(plan, folder, watch, say, runner, open_session).go()
 
 
@@ -64,7 +64,7 @@ class _Course:
     def __init__(
         self, plan: PaperRuns, folder: Path, watch: Watch, say: Say, runner: Runner, open_session: Open
     ) -> None:
-        self._plan, self._jobs = plan, list(plan.jobs())
+        self._plan, self._runs = plan, list(plan.runs())
         self._folder, self._watch, self._say, self._runner = folder, watch, say, runner
         self._open, self._stack = open_session, ExitStack()
         self._done: dict[PaperRun, dict[str, Any]] = {}
@@ -74,10 +74,14 @@ class _Course:
     def go(self) -> Ran:
         """The missing runs, until all are there or the user stops."""
         _make(self._folder)
-        self._done = {job: summary for job in self._jobs if (summary := kept(self._folder / job.name, job.spec))}
+        self._done = {
+            paper_run: summary
+            for paper_run in self._runs
+            if (summary := kept(self._folder / paper_run.name, paper_run.spec))
+        }
         had = len(self._done)
         before = f"; {had} are finished in {self._folder} and are kept" if had else ""
-        self._say(f"{len(self._jobs)} runs of {self._plan.stream_s:.0f} s of stream{before}; {self._time_left()}")
+        self._say(f"{len(self._runs)} runs of {self._plan.stream_s:.0f} s of stream{before}; {self._time_left()}")
         stopped = False
         with self._stack:
             try:
@@ -85,34 +89,35 @@ class _Course:
                     self._say("a run that does not count, as a cold Spark is slow")
                     self._run(_COLD_RUN, self._folder / COLD)
                     shutil.rmtree(self._folder / COLD, ignore_errors=True)
-                for at, job in enumerate(self._jobs, start=1):
-                    if job not in self._done:
-                        self._step(at, job)
+                for at, paper_run in enumerate(self._runs, start=1):
+                    if paper_run not in self._done:
+                        self._step(at, paper_run)
             except KeyboardInterrupt:
                 stopped = True
-        right = {job: summary for job, summary in self._done.items() if summary["digest_ok"]}
-        wrong = tuple(job.name for job in self._done if job not in right)
-        counted = {job: right[job] for job in self._jobs if job in right}
+        right = {paper_run: summary for paper_run, summary in self._done.items() if summary["digest_ok"]}
+        wrong = tuple(paper_run.name for paper_run in self._done if paper_run not in right)
+        counted = {paper_run: right[paper_run] for paper_run in self._runs if paper_run in right}
         return Ran(counted, len(self._done) - had, wrong, tuple(self._failures), tuple(self._left_out), stopped=stopped)
 
-    def _step(self, at: int, job: PaperRun) -> None:
-        name = f"run {at} of {len(self._jobs)}, {job.traffic} traffic, {job.query}: {job.variant}"
-        if not self._fits(job):
-            self._left_out.append(job.name)
+    def _step(self, at: int, paper_run: PaperRun) -> None:
+        name = f"run {at} of {len(self._runs)}, {paper_run.traffic} traffic, {paper_run.query}: {paper_run.variant}"
+        if not self._fits(paper_run):
+            self._left_out.append(paper_run.name)
             self._say(f"{name} is left out, to end in time")
             return
         self._say(f"{name}; {self._time_left()}")
         try:
-            summary = self._run(job.spec, self._folder / job.name)
+            summary = self._run(paper_run.spec, self._folder / paper_run.name)
         # Also what Spark raises: one run that fails must not cost those that went well.
         except Exception as error:
             why = str(error) if isinstance(error, PenstockError) else f"{type(error).__name__}: {cause(error)}"
-            self._failures.append(f"{job.name}: {why}")
+            self._failures.append(f"{paper_run.name}: {why}")
             self._say(f"{name} failed and does not count: {why}")
             return
-        self._done[job] = summary
+        self._done[paper_run] = summary
         if not summary["digest_ok"]:
-            self._say(f"{name} gave WRONG results and does not count; they are in {self._folder / job.name / 'output'}")
+            output = self._folder / paper_run.name / "output"
+            self._say(f"{name} gave WRONG results and does not count; they are in {output}")
 
     def _run(self, spec: RunSpec, folder: Path) -> dict[str, Any]:
         wishes: list[threading.Event] = []
@@ -134,17 +139,17 @@ class _Course:
             trim(folder)
         return summary
 
-    def _fits(self, job: PaperRun) -> bool:
+    def _fits(self, paper_run: PaperRun) -> bool:
         """Whether there is time for a run, and for all those that are to come and matter more."""
         limit_s = self._plan.limit_s
-        if not job.spare or limit_s is None:
+        if not paper_run.spare or limit_s is None:
             return True
-        needed = [each for each in self._missing() if each.spare <= job.spare]
+        needed = [each for each in self._missing() if each.spare <= paper_run.spare]
         return self._spent_s + self._pace * sum(each.estimate_s for each in needed) <= limit_s
 
     def _missing(self) -> list[PaperRun]:
         over = {*self._left_out, *(failure.partition(":")[0] for failure in self._failures)}
-        return [job for job in self._jobs if job not in self._done and job.name not in over]
+        return [paper_run for paper_run in self._runs if paper_run not in self._done and paper_run.name not in over]
 
     @property
     def _spent_s(self) -> float:
@@ -153,11 +158,11 @@ class _Course:
     @property
     def _pace(self) -> float:
         """How much longer runs take here than was thought; the first one, before all is warm, says little of it."""
-        ratios = [float(summary["wall_s"]) / job.estimate_s for job, summary in self._done.items()]
+        ratios = [float(summary["wall_s"]) / paper_run.estimate_s for paper_run, summary in self._done.items()]
         return median(ratios) if ratios else 1.0
 
     def _time_left(self) -> str:
-        left_s = self._pace * sum(job.estimate_s for job in self._missing() if self._fits(job))
+        left_s = self._pace * sum(paper_run.estimate_s for paper_run in self._missing() if self._fits(paper_run))
         return f"about {left_s / 60:.0f} min left" if left_s >= 90 else f"about {left_s:.0f} s left"
 
 

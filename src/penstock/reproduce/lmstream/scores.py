@@ -129,10 +129,10 @@ class Scores:
     def of(cls, plan: PaperRuns, summaries: Mapping[PaperRun, Summary], folder: Path) -> Scores:
         """Read the journals of all runs; one that does not tell its numbers is left out."""
         runs = {}
-        for job, summary in summaries.items():
+        for each, summary in summaries.items():
             try:
-                recording = read(folder / job.name / JOURNAL)
-                runs[job.query, job.variant, job.traffic] = measure(summary, recording, plan.bound_s(job.query))
+                recording = read(folder / each.name / JOURNAL)
+                runs[each.query, each.variant, each.traffic] = measure(summary, recording, plan.bound_s(each.query))
             except NoDataError:
                 continue
         return cls(plan, runs)

@@ -16,10 +16,10 @@ import time
 from pathlib import Path
 from typing import Any
 
-from penstock.bench.compare.runs import Job, compare_runs
+from penstock.bench.compare.runs import compare_runs
 from penstock.bench.compare.spec import CompareSpec, everything, label_of
 from penstock.bench.compare.virtual import BEST, compare_plant
-from penstock.bench.run import RunSpec, RunState
+from penstock.bench.run import RunSpec, RunState, Work
 from penstock.control import registry
 from penstock.errors import PenstockError
 from penstock.journal import read
@@ -96,7 +96,7 @@ def _draw(spec: CompareSpec) -> None:
             draw(read(journal), Slo.parse(spec.slo), picture)
 
 
-def _watch(spec: RunSpec, job: Job) -> dict[str, Any]:
+def _watch(spec: RunSpec, work: Work) -> dict[str, Any]:
     next_s = 0.0
 
     def tick(at: RunState) -> None:
@@ -106,7 +106,7 @@ def _watch(spec: RunSpec, job: Job) -> dict[str, Any]:
             share = at.items_done / at.items if at.items else 0
             _say(f"{spec.controller:14} {at.phase:16} {at.elapsed_s:5.0f} s {share:5.0%}")
 
-    return job(tick, threading.Event())
+    return work(tick, threading.Event())
 
 
 def _say(text: str) -> None:

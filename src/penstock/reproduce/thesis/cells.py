@@ -148,16 +148,16 @@ def _computed(
     if compiled:
         # Once, here: forked processes inherit it.
         simulate(SimSpec(controller="fixed", items=1000), compiled=True)
-    jobs = [(cell, compiled) for cell in missing]
+    calls = [(cell, compiled) for cell in missing]
     with multiprocessing.get_context("fork").Pool(processes, _start_worker, (os.getpid(),)) as pool:
-        progress(0, len(jobs))
-        for done, answer in enumerate(pool.imap_unordered(_run_cell, jobs, chunksize=2), start=1):
+        progress(0, len(calls))
+        for done, answer in enumerate(pool.imap_unordered(_run_cell, calls, chunksize=2), start=1):
             yield answer
-            progress(done, len(jobs))
+            progress(done, len(calls))
 
 
-def _run_cell(job: tuple[Cell, bool]) -> tuple[Cell, dict[str, Any], float]:
-    cell, compiled = job
+def _run_cell(call: tuple[Cell, bool]) -> tuple[Cell, dict[str, Any], float]:
+    cell, compiled = call
     began_s = time.process_time()
     numbers = numbers_of(simulate(cell.spec(), compiled=compiled), cell.config.scored_at())
     return cell, numbers, time.process_time() - began_s

@@ -5,20 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from penstock.reproduce.drawing import STYLE, pyplot
+from penstock.reproduce.drawing import Step, draw_files
 from penstock.reproduce.thesis import figures_runs as runs
 from penstock.reproduce.thesis import figures_scores as grid
 from penstock.reproduce.thesis.rules import known
 from penstock.reproduce.thesis.scores import Scores
 
-Step = Callable[[str], None]
-"""Called with the name of each figure before it is drawn."""
-
 
 def draw_all(scores: Scores, folder: Path, step: Step = lambda name: None, items: int | None = None) -> list[Path]:
     """Draw them; returns the files in the order of the thesis."""
-    plt = pyplot()
-    folder.mkdir(parents=True, exist_ok=True)
     best = known(scores, "pmbaf", "i_slh", 5).config
     slow = "Figure 5.6: slow convergence (PMBAF, step 1, sample 1)"
     reactive = "Figure 5.7: reactive (PMBAF, step 10, sample 1)"
@@ -33,11 +28,4 @@ def draw_all(scores: Scores, folder: Path, step: Step = lambda name: None, items
         "5.8-best": lambda path: grid.best_of_all(scores, path),
         "5.9-pid-terms": lambda path: runs.terms_in_time(path, items),
     }
-    paths = []
-    with plt.rc_context(STYLE):
-        for name, draw in drawings.items():
-            step(name)
-            path = folder / f"figure-{name}.png"
-            draw(path)
-            paths.append(path)
-    return paths
+    return draw_files(drawings, folder, "figure", step)

@@ -10,11 +10,11 @@ from typing import Any
 
 from penstock.json_file import write_json
 from penstock.progress import Progress
-from penstock.reproduce.drawing import pyplot
+from penstock.reproduce.drawing import Step, pyplot
 from penstock.reproduce.finding import Found, to_json
 from penstock.reproduce.table import Table
 from penstock.reproduce.thesis.cells import run_cells
-from penstock.reproduce.thesis.figures import Step, draw_all
+from penstock.reproduce.thesis.figures import draw_all
 from penstock.reproduce.thesis.findings import look_at_all
 from penstock.reproduce.thesis.grid import Grid
 from penstock.reproduce.thesis.scores import Scores

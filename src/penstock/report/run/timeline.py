@@ -1,4 +1,4 @@
-"""The trace of a run: latency in its band, batch size and load on one time axis (thesis, figures 5.6 and 5.7)."""
+"""The timeline of a run: latency in its band, batch size and load on one time axis (thesis, figures 5.6 and 5.7)."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _MANY = 600
 _IN_SECONDS_FROM_S = 0.5
 
 
-def trace_chart(batches: Sequence[Batch], drawn: Sequence[Batch], slo: Slo) -> Chart:
+def timeline_chart(batches: Sequence[Batch], drawn: Sequence[Batch], slo: Slo) -> Chart:
     """Of all batches those `drawn`, in two or three panels that zoom together."""
     with_load = any(batch.sample.load is not None for batch in drawn)
     figure = stacked_panels((3, 1.3, 1.1) if with_load else (3, 1.3), 640 if with_load else 520)
@@ -55,7 +55,7 @@ def trace_chart(batches: Sequence[Batch], drawn: Sequence[Batch], slo: Slo) -> C
     figure.update_xaxes(title_text="seconds since the first batch", row=3 if with_load else 2, col=1)
     figure.update_layout(hovermode="closest", legend={"y": 1.06, "x": 0, "yanchor": "bottom"}, dragmode="zoom")
     label = f"{measure} of each batch against {words.band(slo)}, batch size{' and load' if with_load else ''} over time"
-    return Chart("trace", figure, label, _views(drawn, beyond, top))
+    return Chart("timeline", figure, label, _views(drawn, beyond, top))
 
 
 def ceiling(batches: Sequence[Batch], slo: Slo) -> float:
@@ -99,7 +99,7 @@ def batch_text(batch: Batch, slo: Slo) -> str:
 
 
 def _add_latency(figure: Any, drawn: Sequence[Batch], slo: Slo, top: float) -> list[int]:
-    """Puts the points in; gives the places among the traces of those that show batches above the axis."""
+    """Puts the points in; gives the places, among Plotly's traces, of those that show batches above the axis."""
     many = len(drawn) > _MANY
     line = {"color": FAINT, "width": 0.3 if many else 0.8}
     heights = [min(batch.value or 0.0, top) for batch in drawn]
