@@ -10,6 +10,7 @@ import pytest
 from penstock.apps.gasser.app import GasserApp
 from penstock.apps.gasser.kernels import DRONES, FORECAST, ITERATIONS, PLACE_DRONES, drones, forecast
 from penstock.apps.gasser.queries import Q1, Q2
+from penstock.devices.builtin.fits import kmeans
 from penstock.devices.registry import device
 
 SCRATCH = int(PLACE_DRONES.scratch)
@@ -80,3 +81,13 @@ def test_every_device_here_gives_the_same_bits(query: Any, kernel: Any) -> None:
     plain = np.array([kernel.function(*(c[at : at + 1000] for c in columns), *scratch) for at in lo.tolist()]).T
     for result in results:
         assert np.array(result.outputs).tobytes() == np.ascontiguousarray(plain).tobytes()
+
+
+def test_the_built_in_k_means_is_a_second_way_to_the_same_bits() -> None:
+    """Q2 keeps a function of its own: the reference compiles it alone, without the devices that it checks."""
+    columns, lo = stream(Q2, 1_300), np.arange(0, 300, 25, dtype=np.int64)
+    own, built_in = (
+        device("numba").load(kernel, ("float64", "float64"), ())(columns, lo, lo + 1000).outputs
+        for kernel in (PLACE_DRONES, kmeans(DRONES, ITERATIONS))
+    )
+    assert np.array(own).tobytes() == np.array(built_in).tobytes()
